@@ -96,6 +96,8 @@ class Run:
     near: Thresholds = field(default_factory=Thresholds)
     doubt: str | None = None
     """What differed first with any order."""
+    suspect: str | None = None
+    """What differed so in a draw after which others are to say more."""
     unlike: list[Proof] = field(default_factory=list[Proof])
     """Draws in which results differ, but not as real numbers."""
     draws: list[Draw] = field(default_factory=list[Draw])
@@ -135,6 +137,11 @@ class Run:
         done = len(self.unlike) + len(self.draws)
         more = done < len(self.kinds) and (self.budget is None or self.budget.fits_again(done))
         return None if more else self.unlike[0]
+
+    def doubts(self) -> str | None:
+        """What is doubted after all draws; what was suspected, where none said more."""
+        said = any(draw.kind in (CASTS_KEPT, EACH_ONCE) for draw in self.draws)
+        return self.suspect if self.doubt is None and not said else self.doubt
 
     def unproved(self) -> Proof | None:
         """What is to be said if draws show no equality."""
@@ -214,6 +221,7 @@ def doubted(run: Run, draw: Draw, where: str) -> None:
     more = [kind for kind in run.real if kind not in run.kinds]
     if draw.kind == ANY_ORDER:
         then = CASTS_KEPT if draw.known else EACH_ONCE
+        run.suspect = where
         run.kinds = [then if kind == ANY_ORDER else kind for kind in run.kinds]
         more.append(then)
     else:

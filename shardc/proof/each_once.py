@@ -16,10 +16,9 @@ import numpy as np
 
 from shardc.proof.any_order import AnyOrder, Numbers
 from shardc.proof.field import PRIME, Residues
-from shardc.proof.values import Beyond
 
 MOST = 1 << 19
-"""So many values are kept, in one run of a program."""
+"""So many values are kept, in one run of a program; what is joined of more counts each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,8 @@ class EachOnce(AnyOrder):
         self, pair: Sequence[Residues], numbers: Sequence[Numbers], product: Residues, key: int, wanted: int
     ) -> Residues:
         """The products of the different values of both sides: where none is in both that is `product`."""
+        if len(self.joined) > MOST:
+            return product
         sides = [side.reshape(-1).tolist() for side in pair]
         literal = [np.isnan(number).reshape(-1).tolist() for number in numbers]
         factors = self.factors(np.fmax(*numbers))[0].reshape(-1)
@@ -50,6 +51,4 @@ class EachOnce(AnyOrder):
                     one = one * (value + key) % PRIME
                 found[place] = one
             self.joined[wanted, (int(found[place]) - key) % PRIME] = either
-        if len(self.joined) > MOST:
-            raise Beyond(f"maxima of more than {MOST:,} values")
         return found.reshape(product.shape)

@@ -16,6 +16,7 @@ from shardc.ops import Trait, has, sdy
 from shardc.proof import (
     meanings_complex,
     meanings_elementwise,
+    meanings_factorisations,
     meanings_fourier,
     meanings_structural,
     meanings_windows,
@@ -36,6 +37,7 @@ from shardc.semantics.blocks import BlockError
 TABLES = (
     meanings_complex,
     meanings_elementwise,
+    meanings_factorisations,
     meanings_fourier,
     meanings_structural,
     meanings_windows,

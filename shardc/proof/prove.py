@@ -273,8 +273,9 @@ def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcEr
 
 def _proved(run: Run) -> Proof:
     missed = missed_of(run)
-    if run.doubt is not None:
-        return Proof(Verdict.NOT_PROVED, _DOUBT.format(len(run.draws), run.doubt), run.shapes)
+    doubt = run.doubts()
+    if doubt is not None:
+        return Proof(Verdict.NOT_PROVED, _DOUBT.format(len(run.draws), doubt), run.shapes)
     decisions, places = one_way(run.draws)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,

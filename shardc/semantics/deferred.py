@@ -17,5 +17,5 @@ class Deferred:
 
 
 special = Deferred("scipy.special")
-linalg = Deferred("scipy.linalg")
+blas = Deferred("scipy.linalg.blas")
 lapack_routines = Deferred("scipy.linalg.lapack")

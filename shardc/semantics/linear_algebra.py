@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shardc.semantics.arrays import Array, quiet, widen
-from shardc.semantics.deferred import linalg
+from shardc.semantics.deferred import blas
 
 
 def cholesky(operand: Array, *, lower: bool = False) -> Array:
@@ -41,25 +41,18 @@ def triangular_solve(
     unit_diagonal: bool,
     transpose_a: str = "NO_TRANSPOSE",
 ) -> Array:
-    """x with op(a) x = b, or x op(a) = b; only one triangle of `a` is read."""
+    """x with op(a) x = b, or x op(a) = b; only one triangle of `a` is read, and by a zero on its diagonal is
+    divided as IEEE 754 has it, by BLAS's trsm.
+    """
     code = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}[transpose_a]
     result = np.empty_like(b)
-    for index in np.ndindex(a.shape[:-2]):
+    for index in np.ndindex(a.shape[:-2]) if b.size else ():
         matrix, right = widen(a[index]), widen(b[index])
-        if left_side:
-            solved = _solve(matrix, right, lower, unit_diagonal, code)
-        elif code == 2:
-            solved = np.conj(_solve(matrix, np.conj(right).T, lower, unit_diagonal, 0)).T
-        else:
-            solved = _solve(matrix, right.T, lower, unit_diagonal, 1 - code).T
-        result[index] = solved
+        (trsm,) = blas.get_blas_funcs(("trsm",), (matrix, right))
+        result[index] = trsm(
+            1.0, matrix, right, side=not left_side, lower=lower, trans_a=code, diag=unit_diagonal
+        )
     return result
-
-
-def _solve(matrix: Array, right: Array, lower: bool, unit_diagonal: bool, code: int) -> Array:
-    return linalg.solve_triangular(
-        matrix, right, trans=code, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
-    )
 
 
 def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:

@@ -14,10 +14,12 @@ from shardc.graph import Graph
 from shardc.options import Options
 from shardc.proof import arithmetic, values
 from shardc.proof.any_order import AnyOrder
-from shardc.proof.draws import ANY_ORDER, EACH_ONCE
+from shardc.proof.drawing import Run, doubted
+from shardc.proof.draws import ANY_ORDER, EACH_ONCE, Draw
 from shardc.proof.each_once import EachOnce
 from shardc.proof.order import ordered
 from shardc.proof.prove import Verdict, prove
+from shardc.proof.reduced import reduced
 from shardc.proof.report import lines
 
 SHORT = 1 << 22
@@ -184,3 +186,13 @@ def test_values_that_are_joined_again() -> None:
             assert values.same(left, right).all()
             assert values.same(function(left, a), left).all()
             assert not values.same(left, function(function(a, b), number)).any()
+
+
+def test_a_suspicion_that_no_draw_allays() -> None:
+    """What differs in any order is doubted where the draws that would say more are none."""
+    whole, local = _compiled(TWICE.format("max(x, 0)"))
+    run = Run(reduced(whole, local), whole, 3, [ANY_ORDER])
+    doubted(run, Draw(1, ANY_ORDER), "here")
+    assert run.kinds[0] == EACH_ONCE and run.doubt is None and run.doubts() == "here"
+    run.draws.append(Draw(2, EACH_ONCE))
+    assert run.doubts() is None

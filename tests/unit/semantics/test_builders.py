@@ -66,6 +66,15 @@ def test_triangular_solve(left_side, lower, unit_diagonal, transpose_a):
     assert_near(solved, b, terms=4 * 4, magnitude=4 * magnitude)
 
 
+def test_triangular_solve_divides_by_zero():
+    """As it divides elsewhere, and as JAX does."""
+    how = {"left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE"}
+    a, b = single([[1, 0, 0], [2, 0, 0], [3, 4, 5]]), single([[1, 0], [1, 0], [1, 0]])
+    x = ArrayBuilder().one("stablehlo.triangular_solve", a, b, **how)
+    np.testing.assert_array_equal(x, single([[1, 0], [-np.inf, np.nan], [np.inf, np.nan]]))
+    assert ArrayBuilder().one("stablehlo.triangular_solve", a[:0, :0], b[:0], **how).shape == (0, 2)
+
+
 def test_batch_norm():
     x = RNG.standard_normal((4, 3, 5)).astype(np.float32)
     scale, offset = single([1, 2, 3]), single([0, 1, -1])
