@@ -8,6 +8,7 @@ A Location's columns count from 1. In the text, those of a Python file count fro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
@@ -70,19 +71,32 @@ def location_of(attr: Attribute) -> Location:
 
     The outermost name counts. Of a call site it is the callee, of fused locations the first that is known.
     """
-    if isinstance(attr, SourceLoc):
-        return attr.data
-    if isinstance(attr, FileLineColLoc):
-        return place_of(attr)
-    if isinstance(attr, NameLoc):
-        return location_of(attr.location).named(name_of(attr))
-    if isinstance(attr, CallSiteLoc):
-        callee = location_of(attr.callee)
-        return callee if callee.file else location_of(attr.caller)
-    if isinstance(attr, FusedLoc):
-        parts = [location_of(part) for part in cast(ArrayAttr[Attribute], attr.locations)]
-        return next((part for part in parts if part.file), parts[0] if parts else UNKNOWN)
-    return UNKNOWN
+    meant = _MEANT.get(type(attr))
+    return meant(attr) if meant else UNKNOWN
+
+
+def _of_name(attr: NameLoc) -> Location:
+    return location_of(attr.location).named(name_of(attr))
+
+
+def _of_call(attr: CallSiteLoc) -> Location:
+    callee = location_of(attr.callee)
+    return callee if callee.file else location_of(attr.caller)
+
+
+def _of_fused(attr: FusedLoc) -> Location:
+    parts = [location_of(part) for part in cast(ArrayAttr[Attribute], attr.locations)]
+    return next((part for part in parts if part.file), parts[0] if parts else UNKNOWN)
+
+
+_MEANT: dict[type[Attribute], Callable[[Any], Location]] = {
+    SourceLoc: lambda attr: attr.data,
+    FileLineColLoc: place_of,
+    NameLoc: _of_name,
+    CallSiteLoc: _of_call,
+    FusedLoc: _of_fused,
+}
+"""Kind of location -> the place that it means."""
 
 
 def name_of(attr: NameLoc) -> str | None:

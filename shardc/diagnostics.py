@@ -29,7 +29,7 @@ class Location:
     name: str | None = None
 
     def named(self, name: str | None) -> Location:
-        return Location(self.file, self.line, self.col, name)
+        return self if name == self.name else Location(self.file, self.line, self.col, name)
 
     def __str__(self) -> str:
         return f"{visible(self.file)}:{self.line}:{self.col}" if self.file else "<unknown>"

@@ -6,7 +6,6 @@ JAX says so in their names, but not inside the functions that they call.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -18,20 +17,20 @@ from shardc.frontend.backward import is_backward
 
 def backward_pass(module: ModuleOp) -> set[Operation]:
     """The operations of the backward pass."""
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    names = {
+        op.sym_name.data: [(inner, location_of(inner.location).name or "") for inner in op.walk()]
+        for op in module.body.block.ops
+        if isinstance(op, FuncOp)
+    }
     inside: set[str] = set()
     while True:
-        found = {op for f in functions for op in _backward(f.walk(), f.sym_name.data in inside)}
+        found = {op for f, ops in names.items() for op, name in ops if is_backward(name, f in inside)}
         calls: dict[str, list[bool]] = defaultdict(list)
-        for function in functions:
-            for op in function.walk():
+        for ops in names.values():
+            for op, _ in ops:
                 if isinstance(op, CallOp):
                     calls[op.callee.string_value()].append(op in found)
         known = {name for name, backward in calls.items() if all(backward)}
         if known == inside:
             return found
         inside = known
-
-
-def _backward(ops: Iterable[Operation], inside: bool) -> Iterable[Operation]:
-    return (op for op in ops if is_backward(location_of(op.location).name or "", inside))

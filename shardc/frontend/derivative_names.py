@@ -41,6 +41,7 @@ _TRANSPOSED = {name: name for name in _PRODUCTS} | {
     hlo.scatter.name: hlo.gather.name,
 }
 """Of a backward pass -> of the forward pass."""
+_FORWARD = frozenset(_TRANSPOSED.values())
 
 _FORMS = frozenset(
     definition.name
@@ -96,7 +97,7 @@ class _Block:
         for op in ops if places else ():
             is_backward = op in backward
             kind = _TRANSPOSED.get(op.name) if is_backward else op.name
-            if kind in _TRANSPOSED.values() and self._place(op) in places:
+            if kind in _FORWARD and self._place(op) in places:
                 self._groups[(str(kind), self._scope(op), self._stack(op))][is_backward].append(op)
 
     def _place(self, op: Operation) -> Location:
@@ -123,12 +124,18 @@ class _Block:
         that is the derivative of what makes this operand, as exp(x) is of exp(x).
         """
         found: dict[tuple[int, int], list[tuple[Operation, Operation]]] = defaultdict(list)
+        sources = [[self._origin(value) for value in op.operands] for op in backward]
+        readers: dict[SSAValue, list[int]] = defaultdict(list)
+        for i, read in enumerate(sources):
+            for source in read:
+                readers[source].append(i)
         for product in forward:
             made: set[SSAValue] = set()
-            for op in backward:
-                sources = [self._origin(value) for value in op.operands]
-                for side, other in enumerate(reversed(product.operands)):
-                    reads = sources.index(self._origin(other)) if self._origin(other) in sources else None
+            others = [self._origin(value) for value in reversed(product.operands)]
+            for i in sorted({i for other in others for i in readers[other]}):
+                op = backward[i]
+                for side, other in enumerate(others):
+                    reads = sources[i].index(other) if other in sources[i] else None
                     if reads is not None and op.operands[1 - reads] not in made:
                         found[side, reads].append((product, op))
                         made.update(op.results)
@@ -141,16 +148,14 @@ class _Block:
     def _forms(self, forward: Sequence[Operation], backward: Sequence[Operation]) -> None:
         """The last that was repeated or taken is the first whose derivative is summed or scattered."""
         firsts = [op for op in forward if self._word(op.operands[0]) is not None]
-        lasts = {op: self._ends(firsts, op) for op in backward}
+        places = {self._place(op) for op in firsts}
+        lasts = {op: [value.type for value in self._chain(op.results[0], places)] for op in backward}
         for result_type in {op.operands[0].type for op in firsts}:
             fitting = [op for op in firsts if op.operands[0].type == result_type]
             found = [op for op, ends in lasts.items() if result_type in ends]
             if len(fitting) == len(found):
                 for op, other in zip(fitting, reversed(found), strict=True):
                     self._name_by(op, op.operands[0], other.results[0])
-
-    def _ends(self, forward: Sequence[Operation], op: Operation) -> list[Attribute]:
-        return [value.type for value in self._chain(op.results[0], {self._place(f) for f in forward})]
 
     def _word(self, value: SSAValue) -> str | None:
         return self._words.get(self._origin(value))

@@ -32,6 +32,7 @@ class Statement:
     targets: tuple[str | None, ...]
 
 
+@lru_cache(maxsize=1 << 12)
 def statement_at(file: str, place: Place) -> Statement | None:
     """The statement that assigns or returns a value of which an expression begins at the place."""
     part = part_at(file, place)

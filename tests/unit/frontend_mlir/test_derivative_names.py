@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import shardc
+from shardc.frontend import derivative_names
 from shardc.frontend.tree_paths import last_words
 
 jax = pytest.importorskip("jax")
@@ -98,6 +99,26 @@ def test_turns_of_a_loop(model: Any) -> None:
     text = source(model.deep, [(floats(4, 4), floats(4)) for _ in range(3)], floats(5, 4))
     for i in range(3):
         assert f"(params[{i}][0] - 0.1 * d_params_{i}_0, params[{i}][1] - 0.1 * d_params_{i}_1)" in text
+
+
+def test_turns_of_a_loop_are_not_compared_with_each_other(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of one line are looked at in linear time: each only beside those that read its operand."""
+    looked: list[str] = []
+    origin = derivative_names._Block._origin
+
+    def counted(self: Any, value: Any) -> Any:
+        looked.append("")
+        return origin(self, value)
+
+    monkeypatch.setattr(derivative_names._Block, "_origin", counted)
+    counts: list[int] = []
+    for layers in (4, 8):
+        looked.clear()
+        source(model.deep, [(floats(4, 4), floats(4)) for _ in range(layers)], floats(5, 4))
+        counts.append(len(looked))
+    assert 0 < counts[1] <= 2.2 * counts[0]
 
 
 def test_rows_of_a_table(model: Any) -> None:
