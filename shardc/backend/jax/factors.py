@@ -28,6 +28,9 @@ from shardc.semantics.lapack import options_of, routine
 _GIVEN = {"syevd": (0, 1), "gesdd": (2, 1, 3)}
 """Which results of a routine JAX's function gives, in its order; the last of a routine is `info`."""
 
+_VALUES = (1,)
+"""The same where singular values alone are asked for."""
+
 _TESTS = (hlo.compare.name, hlo.broadcast_in_dim.name, hlo.reshape.name)
 """What a test by `info` is made of."""
 
@@ -47,9 +50,17 @@ def with_factors(program: PerDeviceProgram) -> PerDeviceProgram:
 
 
 def _routine(node: Node) -> str | None:
-    """The routine that a node calls, if JAX's function gives what its results are used for."""
+    """The routine that a node calls, if it is one of these."""
     name = routine(str(node.attrs["call_target_name"])) if node.name == hlo.custom_call.name else None
-    return name if name in _GIVEN and options_of(node.attrs).get("mode") != ord("N") else None
+    return name if name in _GIVEN else None
+
+
+def _kept(node: Node) -> list[int]:
+    """The results of a routine that JAX's function gives."""
+    name = str(_routine(node))
+    alone = name == "gesdd" and options_of(node.attrs)["mode"] == ord("N")
+    places = _VALUES if alone else _GIVEN[name]
+    return [node.results[place] for place in places]
 
 
 def _region(region: Region) -> Region:
@@ -83,7 +94,7 @@ def _tested(
     *given, info = node.results
     tests = list(_reached(info, users))
     chosen: list[int] = []
-    for result in (node.results[place] for place in _GIVEN[str(_routine(node))]):
+    for result in _kept(node):
         choices = [user for user in users.get(result, ()) if user in tests]
         if len(choices) != len(users.get(result, ())) or len(choices) > 1:
             return None
@@ -95,10 +106,6 @@ def _tested(
     whole = all(made.get(value) is test for test in tests for value in test.results)
     compared = all(_is_zero(test, made) for test in tests if test.name == hlo.compare.name)
     return None if others or not (plain and whole and compared) else (tuple(chosen), tests)
-
-
-def _kept(node: Node) -> set[int]:
-    return {node.results[place] for place in _GIVEN[str(_routine(node))]}
 
 
 def _reached(value: int, users: Mapping[int, Sequence[Node]]) -> Iterator[Node]:
@@ -131,10 +138,11 @@ def _number(value: int, made: Mapping[int, Node]) -> float:
 
 
 @JAX.prints(idiom.factors)
-def factors(scope: Scope, node: Node) -> Several:
+def factors(scope: Scope, node: Node) -> Several | Expr:
     """vectors, values = lax.linalg.eigh(x)"""
     x = scope.expr(node.operands[0])
-    return Several(_eigh(node, x) if node.attrs["routine"] == "syevd" else _svd(node, x))
+    found = _eigh(node, x) if node.attrs["routine"] == "syevd" else _svd(node, x)
+    return found if len(node.results) == 1 else Several(found)
 
 
 def _eigh(node: Node, x: Expr) -> Expr:
@@ -144,4 +152,6 @@ def _eigh(node: Node, x: Expr) -> Expr:
 
 
 def _svd(node: Node, x: Expr) -> Expr:
+    if len(node.results) == 1:
+        return call("lax.linalg.svd", x, compute_uv="False")
     return call("lax.linalg.svd", x, full_matrices=str(node.attrs["mode"] == ord("A")))

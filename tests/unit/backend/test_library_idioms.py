@@ -200,6 +200,7 @@ IDIOMS = {
         lambda x: jnp.linalg.svd(square(x), full_matrices=False).S,
         "lax.linalg.svd(",
     ),
+    "singular values": (lambda x: jnp.linalg.svdvals(square(x)), "return lax.linalg.svd("),
     "triangular_solve": (
         lambda x: jax.lax.linalg.triangular_solve(square(x), square(x) + 1, lower=True),
         "lax.linalg.triangular_solve(",
