@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import function, operator
-from shardc.backend.python.expressions import Expr, binary, call, index, integers, raw
+from shardc.backend.python.expressions import Expr, binary, call, index, integers, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
 from shardc.backend.python.reductions import statistic
@@ -138,6 +138,12 @@ def _tile(scope: Scope, node: Node) -> Expr:
     counts = [1] * scope.type(node.operands[0]).rank
     counts[cast(int, node.attrs["axis"])] = cast(int, node.attrs["count"])
     return call("jnp.tile", scope.expr(node.operands[0]), integers(counts))
+
+
+@JAX.prints(idiom.stack)
+def _stack(scope: Scope, node: Node) -> Expr:
+    axis = str(node.attrs["axis"]) if node.attrs["axis"] else None
+    return call("jnp.stack", list_of([scope.expr(value) for value in node.operands]), axis=axis)
 
 
 @JAX.prints(idiom.item)

@@ -35,7 +35,7 @@ from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
 from shardc.backend.python.library_elements import rows_from_the_end
-from shardc.backend.python.library_idioms import MATCHERS
+from shardc.backend.python.library_idioms import LAST, MATCHERS
 from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
@@ -43,7 +43,7 @@ from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
-from shardc.graph import Dense, Graph, Node, Region, identity
+from shardc.graph import Dense, Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -71,13 +71,16 @@ def fold(
         folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
         folded = folder.region(region, {})
         if not folder.pulled:
-            return folded
+            break
         again = _Folder(graph, constants, usage(folded).count, known, varying, alone)
         folded = again.region(folded, {})
         lonely = {node.id for node in folder.pulled if not again.has_forward(node)}
         if not lonely:
-            return folded
+            break
         alone |= lonely
+    if not any(node.name in LAST for node in walk(folded)):
+        return folded
+    return _Folder(graph, constants, usage(folded).count, known, varying, alone, (LAST,)).region(folded, {})
 
 
 class _Folder:

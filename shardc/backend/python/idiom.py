@@ -97,6 +97,7 @@ sliced = _idiom(
     "A dynamic slice; `from_end`: which starts count from the end if negative, or are never negative.",
     variable="part",
 )
+stack = _idiom("stack", "Arrays side by side along a new dimension `axis`.", variable="stack")
 take = _idiom(
     "take",
     "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1.",
@@ -128,6 +129,7 @@ VARIABLES = {
         least,
         pulled_back,
         sliced,
+        stack,
         take,
         take_filled,
     )

@@ -1,9 +1,10 @@
-"""Arrays of one call, as runs of nodes: `jnp.eye`, `jnp.linspace`, `jnp.repeat`, `jnp.tile`.
+"""Arrays of one call, as runs of nodes: `jnp.eye`, `jnp.linspace`, `jnp.repeat`, `jnp.tile`, `jnp.stack`.
 
 row + k == column, as a number of some dtype     ->  idiom.eye       jnp.eye(4, k=1, dtype=jnp.float32)
 a (1 - i / 7) + b (i / 7), and b as the last     ->  idiom.linspace  jnp.linspace(a, b, 8, dtype=jnp.float32)
 a new dimension that joins the one before it     ->  idiom.repeat    jnp.repeat(x, 2, axis=1)
 a new dimension that joins the one after it      ->  idiom.tile      jnp.tile(x, (1, 2, 1))
+a concatenation along a new dimension of each    ->  idiom.stack     jnp.stack([x, y], axis=1)
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def linspace(run: Run, node: Node) -> Found:
     before, last = node.operands
     total = run.node(before, hlo.add)
     run.same((run.shape(before), run.shape(last)), (run.shape(total.results[0]), (1,)))
-    first, second = (run.node(value, hlo.multiply) for value in total.operands)
-    stop = run.number(last)
-    step = run.other(second, stop)
-    for start, rest in (first.operands, first.operands[::-1]):
+    stop, (first, second) = run.number(last), total.operands
+    step = second if stop == 1 else run.other(run.node(second, hlo.multiply), stop)
+    scaled = run.node(first, hlo.multiply)
+    for start, rest in (scaled.operands, scaled.operands[::-1]):
         if run.program.splat(start) is not None:
             left = run.node(rest, hlo.subtract)
             run.same((run.number(left.operands[0]), left.operands[1]), (1, step))
@@ -70,6 +71,21 @@ def linspace(run: Run, node: Node) -> Found:
             run.same(counts, (part.operands[0], *run.shape(before)))
             return idiom.linspace, [start, last], {}
     raise Other
+
+
+def stack(run: Run, node: Node) -> Found:
+    """Arrays side by side along a new dimension."""
+    axis, parts = cast(int, node.attrs["dimension"]), list[int]()
+    run.same(len(node.operands) > 1, True)
+    for part in node.operands:
+        made = run.node(part, hlo.broadcast_in_dim, hlo.reshape)
+        (x,) = made.operands
+        thin, shape = run.shape(part), run.shape(x)
+        places = tuple(dim for dim in range(len(thin)) if dim != axis)
+        run.same((made.results[0], thin), (part, (*shape[:axis], 1, *shape[axis:])))
+        run.same(made.attrs.get("broadcast_dimensions", places), places)
+        parts.append(x)
+    return idiom.stack, parts, {"axis": axis}
 
 
 def repeated(run: Run, node: Node) -> Found:

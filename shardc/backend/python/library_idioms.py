@@ -21,7 +21,7 @@
     gather at indices of several dimensions               ->  idiom.elements     y[jnp.arange(4), j]
     scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
     scatter at one known place                            ->  idiom.put_slices   y.at[:, 2:4].set(v)
-    what library_arrays.py has                            ->  jnp.eye, jnp.linspace, jnp.repeat, jnp.tile
+    eye, linspace, repeat, stack, tile                    ->  library_arrays.py
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -33,7 +33,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, repeated
+from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, repeated, stack
 from shardc.backend.python.library_elements import elements, put_elements, put_slices
 from shardc.backend.python.library_factors import cholesky, symmetrized, triangular_cholesky
 from shardc.backend.python.library_gradients import (
@@ -224,3 +224,6 @@ MATCHERS = {
     hlo.subtract.name: (matching(log_softmax),),
 }
 """What to try of a node, by its name, the largest first."""
+
+LAST = {hlo.concatenate.name: (matching(stack),)}
+"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too."""

@@ -174,12 +174,21 @@ IDIOMS = {
         ", ids, axis=0)",
     ),
     "columns by arange": (lambda x: x[:, jnp.arange(5) + 1], "x[:, jnp.arange(5, dtype=jnp.int32) + 1]"),
+    "stack": (lambda x: jnp.stack([x, jnp.sin(x)]), "jnp.stack([x, jnp.sin(x)])"),
+    "stack of columns": (
+        lambda x: jnp.stack([x, jnp.sin(x), x], axis=-1),
+        "jnp.stack([x, jnp.sin(x), x], axis=2)",
+    ),
     "eye": (lambda x: x @ jnp.eye(16), "x @ jnp.eye(16, dtype=jnp.float32)"),
     "a diagonal of bools": (
         lambda x: jnp.where(jnp.eye(2, 8, k=-1, dtype=bool), 0, x.reshape(8, 2, 8)),
         "jnp.eye(2, 8, k=-1, dtype=jnp.bool_)",
     ),
     "linspace": (lambda x: x * jnp.linspace(-1, 3, 16), "jnp.linspace(-1.0, 3.0, 16, dtype=jnp.float32)"),
+    "linspace up to 1": (
+        lambda x: x * jnp.linspace(-1, 1, 16),
+        "jnp.linspace(-1.0, 1.0, 16, dtype=jnp.float32)",
+    ),
     "repeat": (
         lambda x: jnp.repeat(x.reshape(8, 4, 4), 3, axis=1),
         "jnp.repeat(x.reshape(4, 4, 4), 3, axis=1)",
