@@ -75,7 +75,7 @@ def _outline(functions: Functions, block: Block, depth: int, calls: Calls) -> No
     *steps, _ = block.ops
     for op in steps:
         if has(op.name, Trait.REGION):
-            inner = depth if _call_at(op, depth) is None else depth + 1
+            inner = max(depth, _calls_of(op))  # a loop and its body are of one call
             for region in op.regions:
                 _outline(functions, region.block, inner, calls)
     runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
@@ -155,7 +155,11 @@ def _path(op: Operation) -> str:
     return path.data if isinstance(path, StringAttr) else ""
 
 
-def _call_at(op: Operation, depth: int) -> str | None:
+def _calls_of(op: Operation) -> int:
+    """How many calls an operation is inside of."""
     path = _path(op)
-    steps = path.split("/") if path else []
-    return "/".join(steps[: depth + 1]) if len(steps) > depth else None
+    return path.count("/") + 1 if path else 0
+
+
+def _call_at(op: Operation, depth: int) -> str | None:
+    return "/".join(_path(op).split("/")[: depth + 1]) if _calls_of(op) > depth else None

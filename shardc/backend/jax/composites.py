@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import function, operator
-from shardc.backend.python.expressions import Expr, binary, call, index, raw
+from shardc.backend.python.expressions import Expr, binary, call, index, integers, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
 from shardc.backend.python.reductions import statistic
@@ -108,6 +108,42 @@ def _one_hot(scope: Scope, node: Node) -> Expr:
     type = scope.type(node.results[0])
     dtype = None if type.dtype == "f32" else scope.target.dtype(type.dtype)
     return call("jax.nn.one_hot", scope.expr(node.operands[0]), str(node.attrs["classes"]), dtype=dtype)
+
+
+@JAX.prints(idiom.eye)
+def _eye(scope: Scope, node: Node) -> Expr:
+    """jnp.eye(4, 5, k=1, dtype=jnp.float32)"""
+    type = scope.type(node.results[0])
+    sizes = map(str, dict.fromkeys(type.shape))
+    diagonal = str(node.attrs["diagonal"]) if node.attrs["diagonal"] else None
+    return call("jnp.eye", *sizes, k=diagonal, dtype=scope.target.dtype(type.dtype))
+
+
+@JAX.prints(idiom.linspace)
+def _linspace(scope: Scope, node: Node) -> Expr:
+    """jnp.linspace(0.0, 1.0, 8, dtype=jnp.float32)"""
+    type = scope.type(node.results[0])
+    ends = (scope.term(value).expr for value in node.operands)
+    return call("jnp.linspace", *ends, str(type.shape[0]), dtype=scope.target.dtype(type.dtype))
+
+
+@JAX.prints(idiom.repeat)
+def _repeat(scope: Scope, node: Node) -> Expr:
+    axis = str(node.attrs["axis"])
+    return call("jnp.repeat", scope.expr(node.operands[0]), str(node.attrs["count"]), axis=axis)
+
+
+@JAX.prints(idiom.tile)
+def _tile(scope: Scope, node: Node) -> Expr:
+    counts = [1] * scope.type(node.operands[0]).rank
+    counts[cast(int, node.attrs["axis"])] = cast(int, node.attrs["count"])
+    return call("jnp.tile", scope.expr(node.operands[0]), integers(counts))
+
+
+@JAX.prints(idiom.stack)
+def _stack(scope: Scope, node: Node) -> Expr:
+    axis = str(node.attrs["axis"]) if node.attrs["axis"] else None
+    return call("jnp.stack", list_of([scope.expr(value) for value in node.operands]), axis=axis)
 
 
 @JAX.prints(idiom.item)

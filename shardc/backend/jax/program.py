@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.jax import draws
+from shardc.backend.jax.factors import with_factors
 from shardc.backend.jax.host_calls import FUNCTION
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
@@ -46,7 +47,7 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     program = interface.read(graph)
     if process_data and program.mesh is not None:
         program = interface.read(graph, processes=True)
-    program = with_draws(program, draws.is_own)
+    program = with_factors(with_draws(program, draws.is_own))
     writer = Writer()
     records.define_classes(writer, program.interface, "jax.Array")
     integer = "i64" if program.dtypes & _WIDE else "i32"

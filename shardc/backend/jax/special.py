@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.jax.arithmetic import total_order
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import fourier, idiom
-from shardc.backend.python.expressions import Expr, attribute, call, index, integers, tuple_of, unary
+from shardc.backend.python.expressions import Expr, attribute, binary, call, index, integers, tuple_of, unary
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
@@ -40,6 +40,26 @@ def argmax(scope: Scope, node: Node) -> Expr:
     dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
     function = f"lax.{short(node)}"
     return call(function, scope.expr(node.operands[0]), str(node.attrs["axis"]), dtype)
+
+
+@JAX.prints(idiom.greatest)
+def greatest(scope: Scope, node: Node) -> Several:
+    return _with_place(scope, node, "max")
+
+
+@JAX.prints(idiom.least)
+def least(scope: Scope, node: Node) -> Several:
+    return _with_place(scope, node, "min")
+
+
+def _with_place(scope: Scope, node: Node, kind: str) -> Several:
+    """jnp.max(x, axis=1), lax.argmax(x, 1, jnp.int32) + start"""
+    x, start = node.operands
+    scope.variable(x)
+    value, axis = scope.expr(x), str(node.attrs["axis"])
+    dtype = scope.target.dtype(scope.type(node.results[1]).dtype)
+    place = call(f"lax.arg{kind}", value, axis, dtype)
+    return Several(tuple_of([call(f"jnp.{kind}", value, axis=axis), binary("+", place, scope.expr(start))]))
 
 
 @JAX.prints(hlo.sort)

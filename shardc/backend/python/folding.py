@@ -1,7 +1,7 @@
 """Runs of nodes that a person writes as one expression, made one node before printing.
 
     reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
-    reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
+    reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32) (extremes.py)
     gather at indices from the end      ->  idiom.elements    table[ids]
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
@@ -30,19 +30,20 @@ from shardc.analysis.loops import Constants, counted
 from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
+from shardc.backend.python.extremes import argmax, greatest
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
 from shardc.backend.python.library_elements import rows_from_the_end
-from shardc.backend.python.library_idioms import MATCHERS
-from shardc.backend.python.library_run import matching
+from shardc.backend.python.library_idioms import LAST, MATCHERS
+from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
-from shardc.graph import Dense, Graph, Node, Region, identity
+from shardc.graph import Dense, Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -70,13 +71,16 @@ def fold(
         folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
         folded = folder.region(region, {})
         if not folder.pulled:
-            return folded
+            break
         again = _Folder(graph, constants, usage(folded).count, known, varying, alone)
         folded = again.region(folded, {})
         lonely = {node.id for node in folder.pulled if not again.has_forward(node)}
         if not lonely:
-            return folded
+            break
         alone |= lonely
+    if not any(node.name in LAST for node in walk(folded)):
+        return folded
+    return _Folder(graph, constants, usage(folded).count, known, varying, alone, (LAST,)).region(folded, {})
 
 
 class _Folder:
@@ -211,21 +215,11 @@ def _einsum(folder: _Folder, node: Node) -> Node | None:
     return replace(made, name=idiom.einsum.name, results=node.results, attrs=attrs, loc=node.loc)
 
 
-_ARGUMENTS = {definition.short: definition for definition in (idiom.argmax, idiom.argmin)}
-
-
 def _argmax(folder: _Folder, node: Node) -> Node | None:
-    dims = cast("tuple[int, ...]", node.attrs["dimensions"])
-    if len(node.operands) != 4 or len(dims) != 1 or folder.count.get(node.results[0]):
+    try:
+        return argmax(Run(folder), node)
+    except Other:
         return None
-    counting = folder.made.get(node.operands[1])
-    if counting is None or counting.name != hlo.iota.name or counting.attrs["iota_dimension"] != dims[0]:
-        return None
-    found = _ARGUMENTS.get(combiner(node.regions[0], folder.graph) or "")
-    if found is None:
-        return None
-    attrs = {"axis": dims[0]}
-    return Node(node.id, found.name, node.operands[:1], node.results[1:], attrs, (), node.loc)
 
 
 def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
@@ -270,7 +264,7 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
     hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
-    hlo.reduce.name: (_argmax,),
+    hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),

@@ -39,13 +39,28 @@ einsum = _idiom(
     "A dot_general whose result's dimensions are in another order, `permutation`.",
     variable="product",
 )
+eye = _idiom("eye", "Ones where the column is the row plus `diagonal`, of the result's dtype.")
+factors = _idiom(
+    "factors",
+    "What a `routine` of LAPACK finds, NaN where it finds none; `symmetrizes` as `cholesky` does.",
+    variable="factor",
+)
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
+greatest = _idiom(
+    "greatest",
+    "The greatest along `axis`, and where it is from the number on that is the second operand.",
+    variable="greatest",
+)
 isnan = _idiom("isnan", "Whether an element is no number.")
 item = _idiom("item", "What stands at the places `at` (dimension, number) along some dimensions, which go.")
 keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
 layer = _idiom(
     "layer", "stack[i] along the first dimension; `counter`: i stays inside; `from_end`: as of `sliced`."
+)
+least = _idiom("least", "The least along `axis`, and where it is in the same way.", variable="least")
+linspace = _idiom(
+    "linspace", "Numbers at equal distances from the first operand on, the last of which is the second."
 )
 logaddexp = _idiom("logaddexp", "The logarithm of the sum of the powers of both.")
 logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
@@ -73,6 +88,7 @@ put_slices = _idiom(
     "dimension, size 0 for one that goes.",
 )
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
+repeat = _idiom("repeat", "Each slice along `axis` `count` times, one behind the other.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")
 sigmoid = _idiom("sigmoid", "1 / (1 + exp(-x)).")
@@ -81,6 +97,7 @@ sliced = _idiom(
     "A dynamic slice; `from_end`: which starts count from the end if negative, or are never negative.",
     variable="part",
 )
+stack = _idiom("stack", "Arrays side by side along a new dimension `axis`.", variable="stack")
 take = _idiom(
     "take",
     "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1.",
@@ -94,6 +111,7 @@ take_filled = _idiom(
     "Slices along `axis` by indices, of which negative ones count from the end; NaN where there is none.",
     variable="rows",
 )
+tile = _idiom("tile", "The array `count` times along `axis`.")
 updated = _idiom("updated", "A dynamic update; `from_end`: as of `sliced`.")
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
@@ -105,9 +123,13 @@ VARIABLES = {
         drawn,
         einsum,
         elements,
+        factors,
+        greatest,
         keepdims,
+        least,
         pulled_back,
         sliced,
+        stack,
         take,
         take_filled,
     )

@@ -37,6 +37,12 @@ def cholesky(run: Run, node: Node) -> Found:
     return idiom.cholesky, [whole], {"symmetrizes": True}
 
 
+def symmetrized(run: Run, node: Node) -> Found:
+    """Eigenvectors of a matrix and its transpose's mean."""
+    run.same((node.attrs["routine"], "symmetrizes" in node.attrs), ("syevd", False))
+    return idiom.factors, [_symmetrized(run, node.operands[0])], {**node.attrs, "symmetrizes": True}
+
+
 def triangular_cholesky(run: Run, node: Node) -> Found:
     """Zeros above the diagonal where there are such."""
     mask, factor, zero = node.operands

@@ -21,6 +21,7 @@
     gather at indices of several dimensions               ->  idiom.elements     y[jnp.arange(4), j]
     scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
     scatter at one known place                            ->  idiom.put_slices   y.at[:, 2:4].set(v)
+    eye, linspace, repeat, stack, tile                    ->  library_arrays.py
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -32,8 +33,9 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
+from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, repeated, stack
 from shardc.backend.python.library_elements import elements, put_elements, put_slices
-from shardc.backend.python.library_factors import cholesky, triangular_cholesky
+from shardc.backend.python.library_factors import cholesky, symmetrized, triangular_cholesky
 from shardc.backend.python.library_gradients import (
     gelu_gradient,
     log_softmax_gradient,
@@ -206,13 +208,15 @@ def _isnan(run: Run, node: Node) -> Found:
 
 MATCHERS = {
     hlo.add.name: (matching(logsumexp), *map(matching, (gelu_gradient, silu_gradient, log_softmax_gradient))),
-    hlo.compare.name: (matching(_isnan),),
-    hlo.concatenate.name: (matching(_roll),),
-    hlo.convert.name: (matching(_one_hot),),
+    hlo.compare.name: tuple(map(matching, (_isnan, eye))),
+    hlo.concatenate.name: tuple(map(matching, (_roll, linspace))),
+    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers))),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
+    idiom.factors.name: (matching(symmetrized),),
     hlo.gather.name: tuple(map(matching, (take_along_clipped, elements, take_rows_clipped))),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
+    hlo.reshape.name: (matching(repeated),),
     hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices))),
     hlo.select.name: tuple(
         map(matching, (logaddexp, take_along, take_filled, cholesky, triangular_cholesky))
@@ -220,3 +224,6 @@ MATCHERS = {
     hlo.subtract.name: (matching(log_softmax),),
 }
 """What to try of a node, by its name, the largest first."""
+
+LAST = {hlo.concatenate.name: (matching(stack),)}
+"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too."""

@@ -178,3 +178,35 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+// A loop is of one call with its condition and its body, also where it is inside of two.
+// CHECK-LABEL: @main
+// CHECK: func.call @outer(
+// CHECK: func.func private @inner(
+// CHECK: stablehlo.while
+// CHECK-NOT: func.call
+// CHECK: func.return
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.tanh %a {shardc.call = "outer#0"} : tensor<2xf32>
+    %2 = stablehlo.tanh %1 {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+    %3 = stablehlo.while(%b = %2) : tensor<2xf32> attributes {shardc.call = "outer#0/inner#0"}
+    cond {
+      %4 = stablehlo.constant {shardc.call = "outer#0/inner#0"} dense<1.0> : tensor<f32>
+      %5 = stablehlo.slice %b [0:1] {shardc.call = "outer#0/inner#0"} : (tensor<2xf32>) -> tensor<1xf32>
+      %6 = stablehlo.reshape %5 {shardc.call = "outer#0/inner#0"} : (tensor<1xf32>) -> tensor<f32>
+      %7 = stablehlo.compare LT, %6, %4 {shardc.call = "outer#0/inner#0"} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %7 : tensor<i1>
+    } do {
+      %4 = stablehlo.exponential %b {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+      %5 = stablehlo.add %4, %4 {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+      stablehlo.return %5 : tensor<2xf32>
+    }
+    %8 = stablehlo.tanh %3 {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+    sdy.return %8 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -93,3 +93,29 @@ SCHUR = """func.func @main(%x: tensor<2x5x5xf32>) -> (tensor<2x5x5xf32>, tensor<
       tensor<2x5xf32>, tensor<2xi32>, tensor<2xi32>
 }
 """
+
+
+EIGENVALUES = """func.func @main(%x: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<OTHER>) {
+  %0:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%x)
+      {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}}
+      : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>, tensor<i32>)
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %found = stablehlo.compare EQ, %0#2, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<3xf32>
+  %values = stablehlo.select %found, %0#1, %nan : tensor<i1>, tensor<3xf32>
+  %vectors = stablehlo.negate %0#0 : tensor<3x3xf32>
+  return %values, %RETURNED : tensor<3xf32>, tensor<OTHER>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "type", "stays"),
+    [("values", "3xf32", False), ("0#2", "i32", True), ("found", "i1", True), ("vectors", "3x3xf32", True)],
+)
+def test_a_routine_stays_where_more_is_used_than_jax_has(returned: str, type: str, stays: bool) -> None:
+    text = EIGENVALUES.replace("RETURNED", returned).replace("OTHER", type)
+    program = api.compile(text, language="mlir")
+    assert ("syevd(x)" in program.source) is stays
+    x = np.array([[2, 1, 0], [1, 2, 0], [0, 0, 5]], np.float32)
+    assert_near(np.asarray(program.main(x)[0]), np.array([1, 3, 5], np.float32), terms=3**3)

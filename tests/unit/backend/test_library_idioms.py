@@ -94,6 +94,10 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x.reshape(8, 4, 4), ids[:, None, None], axis=2),
         "jnp.take_along_axis(x.reshape(4, 4, 4), ids[:, None, None], axis=2)",
     ),
+    "take_along_axis at the same places of two": (
+        lambda x, ids: [jnp.take_along_axis(y, ids[:, None], axis=1) for y in (x, jnp.exp(x))],
+        "jnp.take_along_axis(jnp.exp(x), ids[:, None], axis=1)",
+    ),
     "take_along_axis in a training step": (
         jax.value_and_grad(lambda x, ids: jnp.take_along_axis(jnp.exp(x), ids[:, None], axis=1).sum()),
         "jnp.take_along_axis(",
@@ -170,11 +174,42 @@ IDIOMS = {
         ", ids, axis=0)",
     ),
     "columns by arange": (lambda x: x[:, jnp.arange(5) + 1], "x[:, jnp.arange(5, dtype=jnp.int32) + 1]"),
+    "stack": (lambda x: jnp.stack([x, jnp.sin(x)]), "jnp.stack([x, jnp.sin(x)])"),
+    "stack of columns": (
+        lambda x: jnp.stack([x, jnp.sin(x), x], axis=-1),
+        "jnp.stack([x, jnp.sin(x), x], axis=2)",
+    ),
+    "eye": (lambda x: x @ jnp.eye(16), "x @ jnp.eye(16, dtype=jnp.float32)"),
+    "a diagonal of bools": (
+        lambda x: jnp.where(jnp.eye(2, 8, k=-1, dtype=bool), 0, x.reshape(8, 2, 8)),
+        "jnp.eye(2, 8, k=-1, dtype=jnp.bool_)",
+    ),
+    "linspace": (lambda x: x * jnp.linspace(-1, 3, 16), "jnp.linspace(-1.0, 3.0, 16, dtype=jnp.float32)"),
+    "linspace up to 1": (
+        lambda x: x * jnp.linspace(-1, 1, 16),
+        "jnp.linspace(-1.0, 1.0, 16, dtype=jnp.float32)",
+    ),
+    "repeat": (
+        lambda x: jnp.repeat(x.reshape(8, 4, 4), 3, axis=1),
+        "jnp.repeat(x.reshape(4, 4, 4), 3, axis=1)",
+    ),
+    "repeat one": (lambda x: jnp.repeat(x[:, :1], 3, axis=1), "jnp.repeat(x[:, :1], 3, axis=1)"),
+    "tile": (lambda x: jnp.tile(x, (1, 3)), "jnp.tile(x, (1, 3))"),
     "cholesky": (lambda x: jnp.linalg.cholesky(square(x)), "jnp.linalg.cholesky("),
     "cholesky of what is symmetric": (
         lambda x: jax.lax.linalg.cholesky(square(x), symmetrize_input=False),
         "lax.linalg.cholesky(",
     ),
+    "eigh": (lambda x: jnp.linalg.eigh(square(x)).eigenvalues, " = lax.linalg.eigh("),
+    "eigh of what is symmetric": (
+        lambda x: jax.lax.linalg.eigh(square(x), lower=False, symmetrize_input=False)[1],
+        "lower=False, symmetrize_input=False)",
+    ),
+    "svd": (
+        lambda x: jnp.linalg.svd(square(x), full_matrices=False).S,
+        "lax.linalg.svd(",
+    ),
+    "singular values": (lambda x: jnp.linalg.svdvals(square(x)), "return lax.linalg.svd("),
     "triangular_solve": (
         lambda x: jax.lax.linalg.triangular_solve(square(x), square(x) + 1, lower=True),
         "lax.linalg.triangular_solve(",
@@ -205,6 +240,12 @@ OTHERS = {
     "zeros beyond the ends": (
         lambda x, ids: jnp.take(x, ids, axis=1, mode="fill", fill_value=0),
         'mode="clip"',
+    ),
+    "a diagonal of blocks": (lambda x: jnp.where(jnp.arange(8)[:, None] == 3, x, 0), "jnp.arange(4"),
+    "numbers up to the end": (lambda x: x * (jnp.arange(16) / 15), "jnp.arange(16"),
+    "repeated and joined otherwise": (
+        lambda x: jnp.broadcast_to(x[:, :, None], (8, 16, 4)).reshape(8, 8, 8),
+        "jnp.broadcast_to(",
     ),
     "a one-hot of another base": (lambda _, ids: jax.nn.one_hot(ids - 1, 4).T, "one_hot(ids - 1, 4)"),
     "classes first": (lambda _, ids: (jnp.arange(4)[:, None] == ids).astype(jnp.float32), "jnp.arange(4"),
@@ -251,6 +292,20 @@ def test_a_mean_over_a_split_dimension_stays() -> None:
     program = shardc.from_jax(layer_norm, X, in_shardings=(way,))
     assert "jnp.mean" not in program.source and "/ 16.0" in program.source
     assert_near(program.main(X), layer_norm(X), terms=4 * 16)
+
+
+@pytest.mark.parametrize("function", [jnp.argmax, jnp.argmin])
+def test_the_greatest_over_a_split_dimension(function: Any) -> None:
+    """The first of equal ones, on whichever device; NaNs are on both (JAX's pmax loses those of one)."""
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    way = jax.sharding.NamedSharding(mesh, P(None, "data"))
+    x = np.round(X)
+    x[1, [6, 12]], x[3], x[4] = np.nan, np.inf, -np.inf
+    program = shardc.from_jax(lambda x: function(x, axis=1), x, in_shardings=(way,))
+    name = function.__name__
+    line = f"(jnp.{name[3:]}(x, axis=1), lax.{name}(x, 1, jnp.int32) + t)"
+    assert line in program.source and "lax.reduce" not in program.source
+    np.testing.assert_array_equal(program.main(x), function(x, axis=1))
 
 
 @pytest.mark.parametrize("place", [0, 3, -1, -5, -6, -9, 5, 7])

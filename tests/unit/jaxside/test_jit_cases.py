@@ -23,6 +23,7 @@ jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 lax = pytest.importorskip("jax.lax")
 export = pytest.importorskip("jax.export")
+checkify = pytest.importorskip("jax.experimental.checkify")
 
 ALIKE: list[Any] = []
 
@@ -101,6 +102,15 @@ def defaults(x: Any, n: int = 3, *, m: int = 4) -> Any:
 @alike
 def unknown_option(jit, x, pod):
     return jit(lambda x: x, color=1)(x)
+
+
+@alike
+def checks(jit, x, pod):
+    def checked(x):
+        checkify.check(x.sum() > 100, "too small")
+        return x * 2
+
+    return str(jit(checkify.checkify(checked))(x)[0].get())
 
 
 @alike

@@ -139,13 +139,14 @@ class _Rewriting:
         drawn = scope.drawn.intersection(node.operands)
         found = self._found(node, scope) if is_call or (drawn and self._is_last(node)) else None
         level = max((scope.level.get(value, 0) for value in node.operands), default=0) + 1
+        made = self.evaluation.or_opaque(node, scope.known)
         if found is not None and result not in self.read_whole and not is_key(self.graph.type(result)):
             scope.known[result] = self._array(node, scope)
             scope.drawn.add(result)
-        elif is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn), scope):
+        elif is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn), made):
             scope.known.update(opaque)
         else:
-            scope.known[result] = self.evaluation.or_opaque(node, scope.known)
+            scope.known[result] = made
             scope.level[result] = level
             scope.drawn.update(node.results if drawn else ())
         return node if found is None else found
@@ -155,16 +156,15 @@ class _Rewriting:
         cut = node.name == spmd.all_slice.name
         return node.name in _LAST and not (cut and node.operands[0] in self.read_whole)
 
-    def _is_beyond(self, node: Node, drawn: bool, scope: _Scope) -> bool:
+    def _is_beyond(self, node: Node, drawn: bool, made: Array) -> bool:
         """Whether what a value is made of does not matter."""
         type = self.graph.type(node.results[0])
         if type == _KEY:
-            return not self._counts(node, scope)
+            return not self._counts(made)
         return not (drawn or not is_float(type.dtype) or node.name in _CONSTANTS)
 
-    def _counts(self, node: Node, scope: _Scope) -> bool:
+    def _counts(self, array: Array) -> bool:
         """Whether two numbers are places of a block, and no key."""
-        array = self.evaluation.or_opaque(node, scope.known)
         found = self.evaluation.elements.forms[array(self.evaluation.at(_KEY.shape))]
         return isinstance(found, Affine) and bool(found.terms)
 

@@ -1,0 +1,157 @@
+"""Factors of matrices by LAPACK, whose routines say whether they found some, as JAX's functions.
+
+    vectors, values, info = syevd(x)
+    where(info == 0, vectors, nan), where(info == 0, values, nan)
+        ->  idiom.factors  vectors, values = lax.linalg.eigh(x, lower=True, symmetrize_input=False)
+
+JAX's functions have the NaNs themselves. Where something else is done with what a routine gives, it stays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf, isnan
+from typing import cast
+
+from shardc.analysis.per_device import PerDeviceProgram
+from shardc.backend.jax.target import JAX
+from shardc.backend.python import idiom
+from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Several
+from shardc.graph import Dense, Graph, Node, Region, walk
+from shardc.ops import hlo
+from shardc.semantics.lapack import options_of, routine
+
+_GIVEN = {"syevd": (0, 1), "gesdd": (2, 1, 3)}
+"""Which results of a routine JAX's function gives, in its order; the last of a routine is `info`."""
+
+_VALUES = (1,)
+"""The same where singular values alone are asked for."""
+
+_TESTS = (hlo.compare.name, hlo.broadcast_in_dim.name, hlo.reshape.name)
+"""What a test by `info` is made of."""
+
+
+def with_factors(program: PerDeviceProgram) -> PerDeviceProgram:
+    """The program with such calls as one node each; the given one stays as it is."""
+    graph = program.graph
+    bodies = [program.body, *(function.body for function in graph.functions.values())]
+    if not any(_routine(node) for body in bodies for node in walk(body)):
+        return program
+    functions = {
+        name: function if function is program.function else replace(function, body=_region(function.body))
+        for name, function in graph.functions.items()
+    }
+    graph = Graph(graph.meshes, functions, graph.values)
+    return replace(program, graph=graph, body=_region(program.body))
+
+
+def _routine(node: Node) -> str | None:
+    """The routine that a node calls, if it is one of these."""
+    name = routine(str(node.attrs["call_target_name"])) if node.name == hlo.custom_call.name else None
+    return name if name in _GIVEN else None
+
+
+def _kept(node: Node) -> list[int]:
+    """The results of a routine that JAX's function gives."""
+    name = str(_routine(node))
+    alone = name == "gesdd" and options_of(node.attrs)["mode"] == ord("N")
+    places = _VALUES if alone else _GIVEN[name]
+    return [node.results[place] for place in places]
+
+
+def _region(region: Region) -> Region:
+    users: defaultdict[int, list[Node]] = defaultdict(list)
+    for node in walk(region):
+        for value in node.operands:
+            users[value].append(node)
+    made = {value: node for node in region.nodes for value in node.results}
+    gone, calls = set[int](), dict[int, Node]()
+    for node in region.nodes:
+        found = _routine(node) and _tested(node, users, made)
+        if found:
+            results, tests = found
+            attrs = {"routine": _routine(node), **options_of(node.attrs)}
+            calls[id(node)] = Node(node.id, idiom.factors.name, node.operands, results, attrs, (), node.loc)
+            gone |= {id(test) for test in tests}
+    nodes = [
+        replace(node, regions=tuple(map(_region, node.regions)))
+        if node.regions
+        else calls.get(id(node), node)
+        for node in region.nodes
+        if id(node) not in gone
+    ]
+    return Region(region.args, nodes)
+
+
+def _tested(
+    node: Node, users: Mapping[int, Sequence[Node]], made: Mapping[int, Node]
+) -> tuple[tuple[int, ...], list[Node]] | None:
+    """What the choices by `info` give, and the nodes that make them; None if they do something else."""
+    *given, info = node.results
+    tests = list(_reached(info, users))
+    chosen: list[int] = []
+    for result in _kept(node):
+        choices = [user for user in users.get(result, ()) if user in tests]
+        if len(choices) != len(users.get(result, ())) or len(choices) > 1:
+            return None
+        chosen.append(choices[0].results[0] if choices else result)
+    others = any(users.get(value) for value in given if value not in _kept(node))
+    others = others or any(test.name not in (*_TESTS, hlo.select.name) for test in tests)
+    choices = [test for test in tests if test.name == hlo.select.name]
+    plain = all(_is_filling(test, node, made) for test in choices)
+    whole = all(made.get(value) is test for test in tests for value in test.results)
+    compared = all(_is_zero(test, made) for test in tests if test.name == hlo.compare.name)
+    return None if others or not (plain and whole and compared) else (tuple(chosen), tests)
+
+
+def _reached(value: int, users: Mapping[int, Sequence[Node]]) -> Iterator[Node]:
+    """What follows from `info`, to the choices."""
+    for user in users.get(value, ()):
+        yield user
+        if user.name in _TESTS:
+            yield from _reached(user.results[0], users)
+
+
+def _is_filling(test: Node, node: Node, made: Mapping[int, Node]) -> bool:
+    """Whether a choice is a result of the call, or NaN."""
+    _, found, fill = test.operands
+    return found in _kept(node) and isnan(_number(fill, made))
+
+
+def _is_zero(test: Node, made: Mapping[int, Node]) -> bool:
+    return test.attrs["comparison_direction"] == "EQ" and _number(test.operands[1], made) == 0
+
+
+def _number(value: int, made: Mapping[int, Node]) -> float:
+    """How large the one number is that a constant is everywhere; infinite for anything else."""
+    node = made.get(value)
+    while node is not None and node.name == hlo.broadcast_in_dim.name:
+        node = made.get(node.operands[0])
+    if node is None or node.name != hlo.constant.name:
+        return inf
+    data = cast(Dense, node.attrs["value"])
+    return abs(complex(cast(complex, data.data[()]))) if data.is_splat else inf
+
+
+@JAX.prints(idiom.factors)
+def factors(scope: Scope, node: Node) -> Several | Expr:
+    """vectors, values = lax.linalg.eigh(x)"""
+    x = scope.expr(node.operands[0])
+    found = _eigh(node, x) if node.attrs["routine"] == "syevd" else _svd(node, x)
+    return found if len(node.results) == 1 else Several(found)
+
+
+def _eigh(node: Node, x: Expr) -> Expr:
+    if node.attrs.get("symmetrizes") and node.attrs["uplo"] == ord("L"):
+        return call("lax.linalg.eigh", x)
+    return call("lax.linalg.eigh", x, lower=str(node.attrs["uplo"] == ord("L")), symmetrize_input="False")
+
+
+def _svd(node: Node, x: Expr) -> Expr:
+    if len(node.results) == 1:
+        return call("lax.linalg.svd", x, compute_uv="False")
+    return call("lax.linalg.svd", x, full_matrices=str(node.attrs["mode"] == ord("A")))
