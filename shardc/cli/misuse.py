@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from shardc.diagnostics import did_you_mean
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
+
+_UNKNOWN = re.compile(r"unrecognized arguments:.* (--?\w[\w-]*)")
+"""The last option of those that are unknown."""
 
 _SIZE = re.compile(r"([0-9]{1,18})(?:(\.[0-9]{1,18})? ?([KMGT]i?B))?")
 """A number of bytes: 4096, 16GiB, 1.5 GB."""
@@ -21,23 +23,15 @@ _PREFIXES = " KMGT"
 class Parser(argparse.ArgumentParser):
     """Options that may not be abbreviated, and notes on those that are misspelt."""
 
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **named})
-
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        """As argparse has it, but it proposes an option for the first of those that are unknown."""
-        found, left = self.parse_known_args(args, namespace)
-        if left:
-            options = self._option_string_actions
-            option = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
-            note = did_you_mean(option, options) if option else None
-            self.error(f"unrecognized arguments: {' '.join(left)}", note)
-        return found
+    def __init__(self, allow_abbrev: bool = False, **named: Any) -> None:
+        super().__init__(allow_abbrev=allow_abbrev, **named)
 
     def error(self, message: str, note: str | None = None) -> NoReturn:
         """Say how the command is used and what is wrong, and exit with 2."""
         if choice := _CHOICE.search(message):
             note = did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
+        elif unknown := _UNKNOWN.search(message):
+            note = did_you_mean(unknown[1], self._option_string_actions)
         super().error(f"{message}\n    note: {note}" if note else message)
 
 
