@@ -28,6 +28,8 @@ _UNREADABLE = (
 
 def read_arrays(file: str) -> dict[str, Array]:
     """The arrays of an .npz file, by name. ShardcError if it is none."""
+    if Path(file).is_dir():
+        raise ShardcError(f"cannot read {file}: is a directory", hint="an .npz file has the arrays by name")
     if not Path(file).is_file():
         raise ShardcError(f"cannot read {file}: no such file")
     try:

@@ -34,6 +34,8 @@ def source_of(path: str) -> SourceOptions:
     if path == "-":
         return {"file": "<stdin>"}
     suffix = Path(path).suffix
+    if Path(path).is_dir():
+        raise ShardcError(f"cannot read {path}: is a directory")
     if suffix not in _LANGUAGES:
         known = " and ".join(_LANGUAGES)
         raise ShardcError(f"{path}: no reader for files that end in '{suffix}'", hint=f"shardc reads {known}")
@@ -73,7 +75,7 @@ def write_text(path: str | None, text: str) -> None:
 
 def write_bytes(path: str, write: Callable[[str], object]) -> None:
     """Let `write(name)` fill a temporary file that then takes the place of `path`."""
-    target = Path(os.path.realpath(path))  # what a link leads to is written, and the link stays
+    target = Path(path).resolve() if os.path.islink(path) else Path(path)  # a link stays one
     try:
         if target.is_dir():
             raise IsADirectoryError(0, "is a directory")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from shardc.cli import driver
 from shardc.cli.ending import run_to_end
-from shardc.diagnostics import ShardcError
+from shardc.cli.misuse import Parser
+from shardc.diagnostics import Diagnostic, ShardcError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,9 +40,14 @@ def _programs(path: str) -> Iterator[str]:
             raise ShardcError(f"{path} is no .shard program", hint="shardc fmt formats .shard files")
         yield path
         return
+    found = False
     for folder, inner, names in os.walk(path):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".shard"))
+        programs = [os.path.join(folder, name) for name in sorted(names) if name.endswith(".shard")]
+        found = found or bool(programs)
+        yield from programs
+    if not found:
+        print(Diagnostic("warning", f"there are no .shard programs in {path}"), file=sys.stderr)
 
 
 def _one(given: argparse.Namespace, path: str) -> int:
@@ -83,10 +89,9 @@ def _replace(path: str, text: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc fmt",
         description="Writes .shard programs in one style: spaces, indentation, line breaks, blank lines.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "files",

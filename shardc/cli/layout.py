@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from shardc import __version__
 from shardc.cli import layout_inputs, layout_onnx_check, layout_report, layout_signatures
 from shardc.cli.ending import run_to_end
+from shardc.cli.misuse import Parser
 from shardc.diagnostics import ShardcError
 from shardc.layout import LayoutError
 from shardc.layout.notations import NOTATIONS
@@ -45,26 +46,21 @@ def _failed(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc-layout",
         description="Which device holds which part of a tensor, in anybody's notation.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"shardc {__version__}")
     commands = parser.add_subparsers(metavar="NOTATION", required=True)
     for notation in NOTATIONS.values():
-        command = commands.add_parser(notation.name, help=notation.title, allow_abbrev=False)
+        command = commands.add_parser(notation.name, help=notation.title)
         layout_inputs.INPUTS[notation.name].add_options(command)
         _add_common(command)
         command.set_defaults(run=layout_report.run, notation=notation.name, misused=command.error)
-    command = commands.add_parser(
-        "signatures", help="the SBP signatures of an operation of the language", allow_abbrev=False
-    )
+    command = commands.add_parser("signatures", help="the SBP signatures of an operation of the language")
     layout_signatures.add_options(command)
     command.set_defaults(run=layout_signatures.run, misused=command.error)
-    command = commands.add_parser(
-        "onnx-check", help="ONNX's sharding formalism over a model's nodes", allow_abbrev=False
-    )
+    command = commands.add_parser("onnx-check", help="ONNX's sharding formalism over a model's nodes")
     layout_onnx_check.add_options(command)
     command.set_defaults(run=layout_onnx_check.run, misused=command.error)
     return parser

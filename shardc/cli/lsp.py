@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from importlib.util import find_spec
 
 from shardc.cli.ending import run_to_end
+from shardc.cli.misuse import Parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,11 +33,10 @@ def _serve() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc lsp",
         description="A language server for .shard programs, which an editor starts: it speaks the language "
         "server protocol on standard input and output.",
-        allow_abbrev=False,
     )
     parser.add_argument("--stdio", action="store_true", help="as it does anyway; some editors say so")
     return parser

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from shardc.cli.ending import run_to_end
+from shardc.cli.misuse import Parser, positive
 from shardc.cli.run import run_here, run_processes
 from shardc.diagnostics import ShardcError
 from shardc.launch.cluster import starter
@@ -57,15 +58,14 @@ def _started(given: argparse.Namespace, file: str, links: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc measure",
         description="Times collectives, products and copies, and writes a file for --machine: with -n on "
         "processes of this machine; else on the accelerators that JAX sees, in this process or, started by "
         "Slurm, mpirun or a coordinator, in all of them.",
-        allow_abbrev=False,
     )
     parser.add_argument(
-        "-n", dest="processes", type=int, metavar="N", help="how many processes of the CPU, one a device"
+        "-n", dest="processes", type=positive, metavar="N", help="how many processes of the CPU, one a device"
     )
     parser.add_argument("--mpi", action="store_true", help="of MPI, not JAX")
     parser.add_argument(

@@ -6,6 +6,7 @@ import argparse
 import re
 
 from shardc import __version__
+from shardc.cli.misuse import Parser, size_in_bytes
 from shardc.options import BEST, COMMENTS, FALLBACKS, OVERLAPS, TARGETS
 
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy", "mpi", "onnx")
@@ -49,14 +50,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options of the command, each with its help."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="shardc",
         description="Compiles a sharded tensor program into the program each device runs.",
         epilog="shardc run --help, shardc reshard --help: programs on several processes, their checkpoints; "
         "shardc fmt --help: the formatter; shardc lsp --help: the language server.",
-        allow_abbrev=False,
     )
     made.add_argument(
         "program", metavar="PROGRAM", help="a .shard, .mlir or .onnx file, or - for text on standard input"
@@ -92,14 +92,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--memory",
         metavar="BYTES",
-        type=_count,
+        type=size_in_bytes,
         help="the most that a device may hold at a time: weights are gathered again, results left split, and "
         "layouts changed in smaller steps as far as that takes, as cheaply as can be",
     )
     made.add_argument(
         "--memory-limit",
         metavar="BYTES",
-        type=_count,
+        type=size_in_bytes,
         help="part of --memory: the most that a step of a tensor's change of layout may take on a device, "
         "operand and result",
     )
@@ -112,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--combine",
         metavar="BYTES",
-        type=_count,
+        type=size_in_bytes,
         help="let all-reduces, all-gathers and reduce-scatters of up to so many bytes together be one, where "
         "they can wait for each other; with the latency of a --machine, where that is quicker (default: "
         "32 MiB; 0: none)",

@@ -13,6 +13,7 @@ from typing import cast
 from shardc.arrays import Checkpoint, Placed, Stored, open_checkpoint, reshard
 from shardc.arrays.loading import type_text
 from shardc.cli.ending import run_to_end
+from shardc.cli.misuse import Parser
 from shardc.diagnostics import ShardcError, collecting, warn
 from shardc.graph.types import DTYPES, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated
@@ -154,12 +155,11 @@ class _Patterns(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc reshard",
         description="Writes a checkpoint anew for another mesh or layout: a folder with a file for every "
         "device, or whole arrays in NAME.zarr, .orbax, .safetensors, .npz or .npy. What was stopped goes on "
         "when it is called again.",
-        allow_abbrev=False,
     )
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a file or folder of arrays")
     parser.add_argument(

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from shardc.cli.ending import run_to_end
+from shardc.cli.misuse import Parser, positive, seconds
 from shardc.diagnostics import ShardcError, collecting
 from shardc.launch.cluster import starter
 from shardc.launch.mpi_process import split
@@ -62,12 +63,12 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
     who = starter()
     if given.processes is None and who is None:
         raise ShardcError("how many processes? -n says it", hint="shardc run PROGRAM -n 4")
+    if given.inputs and given.processes is not None and not Path(given.inputs).exists():
+        raise ShardcError(f"cannot read {given.inputs}: no such file")
     if given.outputs:
         from shardc.arrays.saving import check_target
 
         check_target(given.outputs)
-    if given.devices is not None and given.devices < 1:
-        raise ShardcError("a process has at least one device")
     if given.mpi and given.devices not in (None, 1):
         raise ShardcError("a process of MPI is one device", hint="leave out --devices")
     path, devices = _compiled(given, folder)
@@ -128,8 +129,6 @@ def _compiled(given: argparse.Namespace, folder: Path) -> tuple[str, int | None]
 
 def _check_devices(given: argparse.Namespace, devices: int | None) -> None:
     each = given.devices or 1
-    if given.processes < 1:
-        raise ShardcError("there is at least one process")
     if devices is not None and devices != given.processes * each:
         raise ShardcError(
             f"the program's mesh has {devices} devices, {given.processes} processes of {each} have "
@@ -222,17 +221,16 @@ def _mpi(count: int, command: Sequence[str]) -> Command:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="shardc run",
         description="Runs a program on several processes of this machine. Started by Slurm, mpirun or "
         "a coordinator, this process is one of theirs, and -n is left out.",
-        allow_abbrev=False,
     )
     parser.add_argument("program", metavar="PROGRAM", help="a .shard or .mlir file, or an emitted .py file")
-    parser.add_argument("-n", dest="processes", type=int, metavar="N", help="how many processes")
+    parser.add_argument("-n", dest="processes", type=positive, metavar="N", help="how many processes")
     parser.add_argument(
         "--devices",
-        type=int,
+        type=positive,
         metavar="N",
         help="of each process, on its CPU (default: 1, or without -n what JAX sees)",
     )
@@ -247,7 +245,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="where to save the results: NAME.safetensors, .npz, .zarr, .orbax or a folder",
     )
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="how long all of it may take")
+    parser.add_argument("--limit", type=seconds, metavar="SECONDS", help="how long all of it may take")
     parser.epilog = "What comes after -- a script finds in sys.argv."
     return parser
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from shardc import cache
 from shardc.cli.ending import run_to_end
 from shardc.cli.parser import parser as arguments
 from shardc.collector import no_garbage_collection
-from shardc.diagnostics import Diagnostic, ShardcError, collecting
+from shardc.diagnostics import Diagnostic, ShardcError, collecting, listed
 from shardc.options import Options
+
+_APART = ("layout", "opt", "check")
+"""What comes after shardc- in the names of other commands."""
 
 _SPELLED = {"shardings": "--shard"}
 """Options whose name in the arguments is another."""
@@ -39,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     if words and words[0] in COMMANDS:
         return import_module(COMMANDS[words[0]]).main(words[1:])
+    if words and re.fullmatch(r"[a-z]+", words[0]) and not Path(words[0]).exists():
+        apart = f"shardc-{words[0]} is a command of its own" if words[0] in _APART else None
+        note = apart or listed(words[0], COMMANDS, "programs are files; the commands are")
+        arguments().error(f"there is no command {words[0]}", note)
     ends = argv is None
     code = run_to_end("shardc", lambda: _reported(*_arguments(words), ends))
     if ends:
@@ -84,6 +93,8 @@ def _arguments(argv: Sequence[str] | None) -> tuple[argparse.Namespace, Options]
         parser.error("--against needs a program in a file, which it reads once more")
     if given.tries is not None and not given.cost:
         parser.error("--tries needs --cost")
+    if given.process_data and given.target != "jax":
+        parser.error("--process-data is for --target jax")
     if given.links and not given.machine:
         parser.error("--links needs --machine")
     if given.output and (given.run or given.check):

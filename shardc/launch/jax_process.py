@@ -23,7 +23,7 @@ from shardc.arrays.saving import check_layouts
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
 from shardc.launch.cluster import own_place
-from shardc.launch.mpi_process import arguments, show_lines
+from shardc.launch.mpi_process import arguments, code_of, show_lines
 from shardc.launch.program import (
     arguments_of,
     describe,
@@ -66,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ShardcError as error:
         print(error, file=sys.stderr)
         _leave()
+    except SystemExit as end:
+        if code := code_of(end):
+            _leave(code)
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         _leave()
@@ -82,11 +85,11 @@ def _end(done: Sequence[bool]) -> None:
         os._exit(0)
 
 
-def _leave() -> None:
+def _leave(code: int = 1) -> None:
     """End at once: JAX's own end waits for the others, which wait for this process."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)
 
 
 def _join(jax: Any, given: argparse.Namespace, emitted: bool) -> None:

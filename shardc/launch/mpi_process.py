@@ -47,11 +47,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except ShardcError as error:
         print(error, file=sys.stderr, flush=True)
+    except SystemExit as end:
+        code = code_of(end)
+        if not code:
+            raise
+        report(code)
+        world.Abort(code)
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         sys.stderr.flush()
     report(1)
     world.Abort(1)
+    return 1
+
+
+def code_of(end: SystemExit) -> int:
+    """The exit code that `sys.exit(…)` asked for; what is no number is printed, and is 1, as in Python."""
+    if end.code is None or isinstance(end.code, int):
+        return (end.code or 0) & 0xFF
+    print(end.code, file=sys.stderr, flush=True)
     return 1
 
 

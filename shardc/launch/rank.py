@@ -94,6 +94,14 @@ def become_watched(environment: Mapping[str, str] = os.environ) -> None:
         _wait(rank, pipe)
     os.close(pipe)
     end_with(waiting)
+    _read_nothing()
+
+
+def _read_nothing() -> None:
+    """Who reads from standard input finds it at its end, and does not wait for what nobody writes."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
 
 
 def report(code: int, environment: Mapping[str, str] = os.environ) -> None:

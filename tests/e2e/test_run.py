@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -376,14 +377,43 @@ def test_an_emitted_program_ends_as_soon_as_it_is_asked_to(tmp_path: Path):
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == "shardc run: process 1 ended with code 1"
 
 
+ENDING = {
+    "mpi": """
+        from mpi4py import MPI
+        rank, wait = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.Barrier
+        """,
+    "jax": """
+        import jax
+        from jax.experimental.multihost_utils import sync_global_devices
+        rank, wait = jax.process_index(), lambda: sync_global_devices("all")
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"), [("7", 7, ""), ("'what is wrong'", 1, "[1] what is wrong"), ("None", 0, "")]
+)
+def test_a_script_that_exits_ends_all(
+    kind: list[str], tmp_path: Path, end: str, code: int, said: str
+) -> None:
+    head = dedent(ENDING["mpi" if "--mpi" in kind else "jax"])
+    early = f"if rank == 1 and {code}: sys.exit({end})\n"
+    text = f"import sys\n{head}{early}assert sys.stdin.read() == ''\nwait()\nsys.exit({end})\n"
+    (tmp_path / "script.py").write_text(text)
+    done = command("run", str(tmp_path / "script.py"), *kind, "--limit", "300")
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert (done.stderr.splitlines() or [""])[-1] == (
+        f"shardc run: process 1 ended with code {code}" if code else ""
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["-n", "3"], "the program's mesh has 4 devices, 3 processes of 1 have 3"),
         (["-n", "2", "--mpi", "--devices", "2"], "a process of MPI is one device"),
         ([], "how many processes? -n says it"),
-        (["-n", "0"], "there is at least one process"),
-        (["-n", "2", "--devices", "0"], "a process has at least one device"),
     ],
 )
 def test_misuse(program: Path, words: list[str], message: str, monkeypatch, capsys):

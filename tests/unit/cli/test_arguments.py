@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from shardc.cli import actions
+from shardc.cli.misuse import size_in_bytes
 from shardc.cli.opt import main as opt
 from shardc.cli.shardc import main
 from shardc.proof import command
@@ -49,6 +50,12 @@ def program(tmp_path: Path) -> str:
         (["-D", "B=²"], "not of the form NAME=NUMBER"),
         (["--run", "--trace", "²"], "not a list of device numbers"),
         (["--overlap", "auto", "--links", "model=NVLink"], "--links needs --machine"),
+        (["--memory", "16XB"], "'16XB' is not a number of bytes such as 2000000000 or 16GiB"),
+        (["--target", "nump"], "note: did you mean numpy?"),
+        (["--tagret", "numpy"], "unrecognized arguments: --tagret numpy\n    note: did you mean --target?"),
+        (["--chek=1"], "note: did you mean --check?"),
+        (["--process-data", "--target", "mpi"], "--process-data is for --target jax"),
+        (["other.shard"], "unrecognized arguments: other.shard\n"),
     ],
 )
 def test_values_without_meaning(
@@ -58,6 +65,54 @@ def test_values_without_meaning(
         main([program, *arguments])
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rnu", "prog.shard", "-n", "4"], "there is no command rnu\n    note: did you mean run?"),
+        (
+            ["compile", "prog.shard"],
+            "the commands are fmt, lsp, measure, reshard, run",
+        ),
+        (["layout"], "note: shardc-layout is a command of its own"),
+        (["run", "prog.shard", "-n", "0"], "argument -n: '0' is not a whole number from 1"),
+        (["run", "prog.shard", "-n", "2", "--devices", "0"], "--devices: '0' is not a whole number from 1"),
+        (["run", "prog.shard", "-n", "2", "--limit", "nan"], "--limit: 'nan' is not a number of seconds"),
+        (["run", "prog.shard", "-n", "2", "--limit", "0"], "--limit: '0' is not a number of seconds"),
+        (["run", "prog.shard", "-n", "2", "--input", "x"], "note: did you mean --inputs?"),
+        (["measure", "-n", "x", "-o", "y"], "argument -n: 'x' is not a whole number from 1"),
+    ],
+)
+def test_commands_that_are_misused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("4096", 4096), ("16GiB", 16 << 30), ("1.5GB", 1_500_000_000), ("0.5 KiB", 512), ("2TB", 2 * 10**12)],
+)
+def test_numbers_of_bytes(text: str, number: int) -> None:
+    assert size_in_bytes(text) == number
+
+
+def test_inputs_that_are_not_there(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", program, "-n", "8", "--inputs", str(tmp_path / "in.npz")]) == 1
+    assert capsys.readouterr().err == f"shardc: error: cannot read {tmp_path / 'in.npz'}: no such file\n"
+    assert main([program, "--run", "--inputs", str(tmp_path)]) == 1
+    assert f"cannot read {tmp_path}: is a directory" in capsys.readouterr().err
+    assert main([str(tmp_path)]) == 1
+    assert f"cannot read {tmp_path}: is a directory" in capsys.readouterr().err
+
+
+def test_a_folder_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fmt", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == f"shardc: warning: there are no .shard programs in {tmp_path}\n"
 
 
 def test_a_negative_size(program: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +154,7 @@ def test_an_interrupt_has_its_exit_code(
 
 WAITING = """
 import signal, sys
+from shardc.cli.misuse import size_in_bytes
 from shardc.cli.shardc import main
 
 class Input:
