@@ -24,29 +24,37 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
 from shardc.planning.program.variables import Variable
 
+Find = Callable[[Problem], None]
+"""Takes a better plan than the one at hand."""
 
-def improve(problem: Problem, anywhere: bool = True) -> None:
+
+def improve(problem: Problem, anywhere: bool = True, first: Find | None = None) -> None:
     """Change the problem's choices for cheaper ones: those of the best plan in any layouts, or in those of
-    propagation."""
-    repeats, find = repeats_of(problem), search if anywhere else stay
+    propagation. `first` takes the best plan in those of propagation from the choices there are, as `stay`."""
+    repeats, first = repeats_of(problem), first or stay
     if repeats is None:
-        _improve(problem, find)
+        _improve(problem, first, anywhere)
     else:
-        _improve(repeats.problem, find)
+        _improve(repeats.problem, first, anywhere)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, find: Callable[[Problem], None]) -> None:
-    find(problem)
+def _improve(problem: Problem, first: Find, anywhere: bool) -> None:
+    def find(begin: Find) -> None:
+        begin(problem)
+        if anywhere:
+            search(problem)
+
+    find(first)
     layouts = argument_layouts(problem)
     if layouts:
-        first = _SavedChoices(problem)
+        before = _SavedChoices(problem)
         split_results(problem, layouts)
-        find(problem)
-        if not problem.worth(first.cost, problem.total()):
-            first.restore()
+        find(stay)
+        if not problem.worth(before.cost, problem.total()):
+            before.restore()
 
 
 def stay(problem: Problem) -> None:
@@ -56,11 +64,10 @@ def stay(problem: Problem) -> None:
 
 
 def search(problem: Problem) -> None:
-    """The best plan in propagation's own layouts, then the best one, or one found axis by axis.
+    """From the best plan in propagation's own layouts to the best one, or one found axis by axis.
 
     Where one found so has too many collectives for what it gains, single operations improve the first plan.
     """
-    stay(problem)
     if problem.rates.free:
         settle(problem)
     if problem.rates.flat:

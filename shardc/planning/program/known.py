@@ -8,7 +8,8 @@ and choice once, who has chosen which, and the exact prices that were found, fro
 and the effort of the search, which counts again, so that nothing depends on what is remembered.
 
 A process keeps its last plans for itself: that which is chosen of several (report/combined.py) is asked for
-again when the program is written.
+again when the program is written. So it does with the best plan in propagation's own layouts where that is
+asked for: the search in any layouts begins there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from shardc import cache
@@ -25,7 +27,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.improve import improve
+from shardc.planning.program.improve import improve, stay
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof
@@ -41,8 +43,9 @@ WORTH = 50
 MUCH = 20_000
 """Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
 
-RECENT = 7
-"""Plans that a process keeps: as many as are weighed for one program, and one."""
+RECENT = 8
+"""Plans that a process keeps: as many as are weighed for one program, one, and one where another search may
+begin."""
 
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
@@ -51,20 +54,37 @@ def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
     `anywhere`, which is as of improve."""
     rates, worth = problem.rates, len(problem.variables) >= WORTH
-    key = ("plan", *said, str(anywhere), repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
+    which = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
+    key = ("plan", str(anywhere), *which)
     entry = _RECENT.pop(key, None)
     if entry is None and worth and not cache.ANEW.get():
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
-            improve(problem, anywhere)
+            improve(problem, anywhere, partial(_stay, key=("stay", *which), kept=not anywhere))
         if not worth and effort.entries < MUCH:
             return
-        entry = json.dumps(_written(problem, effort), separators=(",", ":")).encode()
+        entry = _entry(problem, effort)
         if worth and not cache.ANEW.get():
             cache.put(entry, *key)
     else:
         _read(problem, json.loads(entry))
+    _remember(entry, key)
+
+
+def _stay(problem: Problem, key: tuple[str, ...], kept: bool) -> None:
+    """As stay, or what that found for the same problem before, if it was to be `kept`."""
+    entry = _RECENT.pop(key, None)
+    if entry is not None:
+        _read(problem, json.loads(entry))
+        return
+    with counting() as effort:
+        stay(problem)
+    if kept and effort.entries >= MUCH:
+        _remember(_entry(problem, effort), key)
+
+
+def _remember(entry: bytes, key: tuple[str, ...]) -> None:
     _RECENT[key] = entry
     if len(_RECENT) > RECENT:
         del _RECENT[next(iter(_RECENT))]
@@ -78,6 +98,10 @@ def forget() -> None:
 def _number(numbers: dict[T, int], thing: T) -> int:
     """The number of a thing, which is a new one where it has none."""
     return numbers.setdefault(thing, len(numbers))
+
+
+def _entry(problem: Problem, effort: Effort) -> bytes:
+    return json.dumps(_written(problem, effort), separators=(",", ":")).encode()
 
 
 def _written(problem: Problem, effort: Effort) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def seen(text: str) -> list[str]:
 
 
 def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(problem: object, anywhere: bool) -> None:
+    def fail(problem: object, anywhere: bool, first: object) -> None:
         raise AssertionError("the plan was looked for")
 
     monkeypatch.setattr(known, "improve", fail)
@@ -209,7 +209,7 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("every_size")
 def test_a_process_remembers_its_last_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = (4, 8, 16, 32, 64, 128, 2, 256)
+    sizes = (4, 8, 16, 32, 64, 128, 2, 256, 512)
     first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in sizes]
     monkeypatch.setenv(cache.VARIABLE, "off")
     plan_program(first)
@@ -250,6 +250,30 @@ def test_a_process_remembers_small_programs_that_took_long(
     without_search(monkeypatch)
     assert state(plan_program(graph)) == first
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("text", [PROGRAM, written()[LARGE[0]]()[0]])
+def test_a_search_begins_at_the_plan_in_the_layouts_of_propagation(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is not looked for again, and the search takes as much and finds the same."""
+    graph, machine = propagated(text), load("tpu-v5e")
+    monkeypatch.setattr(known, "MUCH", 0)
+    known.forget()
+    with counting() as effort:
+        anew = state(plan_program(graph, machine=machine))
+    known.forget()
+    kept = state(plan_program(graph, machine=machine, search="layouts"))
+
+    def fail(problem: object) -> None:
+        raise AssertionError("the plan was looked for")
+
+    monkeypatch.setattr(known, "stay", fail)
+    with counting() as again:
+        assert state(plan_program(graph, machine=machine)) == anew
+    assert again == effort
+    assert state(plan_program(graph, machine=machine, search="layouts")) == kept
+    assert not [key for key in known._RECENT if key[0] == "stay"]
 
 
 def test_all_plans_that_are_weighed_are_remembered() -> None:
