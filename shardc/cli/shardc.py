@@ -99,12 +99,22 @@ def _arguments(argv: Sequence[str] | None) -> tuple[argparse.Namespace, Options]
         parser.error("--links needs --machine")
     if given.output and (given.run or given.check):
         parser.error(f"-o writes a program, and {'--run' if given.run else '--check'} makes none")
-    if not given.program.endswith(".onnx"):
+    if given.program.endswith(".onnx"):
+        _refuse_two_shardings(parser, given)
+    else:
         _refuse_models_options(parser, given)
     try:
         return given, _options(given)
     except ShardcError as error:
         parser.error(error.diagnostic.message)
+
+
+def _refuse_two_shardings(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with 2 if --shard says two things of a tensor."""
+    names = [name for name, _ in given.shardings]
+    for name in names:
+        if names.count(name) > 1:
+            parser.error(f"--shard says how {name} lies more than once")
 
 
 def _refuse_models_options(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:

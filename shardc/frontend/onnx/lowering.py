@@ -13,7 +13,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.diagnostics import Location, register_source
+from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.frontend.onnx.bodies import NodeBodies
 from shardc.frontend.onnx.builder import ModelBuilder
 from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
@@ -25,8 +25,8 @@ from shardc.frontend.onnx.listing import Listing
 from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of, twice
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
-from shardc.frontend.onnx.problems import Problems
-from shardc.frontend.onnx.schema import attributes_of, check_counts, schema_of
+from shardc.frontend.onnx.problems import Problems, misfit
+from shardc.frontend.onnx.schema import attributes_of, check_counts, check_dtypes, schema_of
 from shardc.frontend.onnx.stored import Stored
 from shardc.frontend.onnx.table import OPERATORS
 from shardc.frontend.onnx.tensors import Annotations, Tensors
@@ -144,7 +144,7 @@ class Lowering:
         for output in graph.output:
             value = scope.get(output.name)
             if value is None:
-                raise self._e.error(f"nothing makes output {output.name}")
+                raise self._wrong(f"nothing makes output {output.name}")
             if isinstance(value, Opaque):
                 self.problems.form(f"output of kind {value.kind}")
             if isinstance(value, Value):
@@ -155,7 +155,11 @@ class Lowering:
 
     def _check_once(self, *names: str) -> None:
         if name := twice(names):
-            raise self._e.error(f"{name} is made more than once")
+            raise self._wrong(f"{name} is made more than once")
+
+    def _wrong(self, text: str) -> ShardcError:
+        """At the line that is lowered, or the first, of inputs, where none is."""
+        return self._e.error(text, pos=Pos(max(1, self._e.loc.line), 1))
 
     def body(self, graph: GraphProto, inputs: Sequence[Value], scope: Scope) -> list[Value]:
         """The outputs of a body at the place where the builder stands."""
@@ -227,7 +231,7 @@ class Lowering:
         except Lost:
             results = []
         except MISFITS as error:
-            raise self._e.error(self._misfit(node, scope, error)) from error
+            raise self._e.error(misfit(node, scope, error)) from error
         for index, name in enumerate(node.output):
             result = results[index] if index < len(results) else None
             if name:
@@ -235,12 +239,6 @@ class Lowering:
                 scope[name] = self.tensors.annotated(name, made) if isinstance(made, Value) else made
         if results and len(results) < len(outputs):
             self.problems.form(f"{node.op_type} with {len(outputs)} outputs")
-
-    def _misfit(self, node: NodeProto, scope: Scope, error: Exception) -> str:
-        values = [scope.get(name) for name in node.input]
-        types = [str(v.type) if isinstance(v, Value) else "nothing" for v in values]
-        given = ", ".join(attribute.name for attribute in node.attribute) or "no attributes"
-        return f"{node.op_type} of {', '.join(types) or 'nothing'} with {given}: they do not fit ({error})"
 
     def _lowered(
         self, node: NodeProto, scope: Scope, declared: Mapping[str, TensorType | None]
@@ -259,6 +257,7 @@ class Lowering:
         if inputs is None:
             self.problems.operators(self._functions.missing(node, self.opsets))
             return []
+        check_dtypes(node, schema, [None if value is None else value.type.dtype for value in inputs])
         version = schema.since_version if schema else 1
         types = [declared.get(out) for out in node.output]
         bodies = NodeBodies(self, scope)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 
-from onnx import GraphProto, NodeProto
+from onnx import GraphProto, NodeProto, defs
 
-from shardc.diagnostics import Location, ShardcError
+from shardc.diagnostics import Location, ShardcError, did_you_mean
 from shardc.frontend.onnx.errors import Dynamic
 from shardc.frontend.onnx.inputs import single
 from shardc.frontend.onnx.listing import Listing, safe
 from shardc.frontend.onnx.schema import subgraphs
+from shardc.frontend.onnx.values import Scope, Value
 
 
 class UnsupportedModel(ShardcError):
@@ -19,7 +20,12 @@ class UnsupportedModel(ShardcError):
 
     def __init__(self, file: str, counts: Counter[str]) -> None:
         listed = ", ".join(f"{name} ({count}x)" for name, count in sorted(counts.items()))
-        super().__init__(f"{file}: operators that are not supported: {listed}")
+        known = {schema.name for schema in defs.get_all_schemas()}
+        wrong = next((name for name in sorted(counts) if name.isidentifier() and name not in known), None)
+        super().__init__(
+            f"{file}: operators that are not supported: {listed}",
+            hint=None if wrong is None else did_you_mean(wrong, sorted(known)),
+        )
         self.counts = counts
 
 
@@ -153,3 +159,11 @@ class Problems:
         while before[steps[-1]]:
             steps.append(before[steps[-1]])
         return " <- ".join(map(safe, reversed(steps)))
+
+
+def misfit(node: NodeProto, scope: Scope, error: Exception) -> str:
+    """What is said of a node whose types and attributes do not go together."""
+    values = [scope.get(name) for name in node.input]
+    types = [str(v.type) if isinstance(v, Value) else "nothing" for v in values]
+    given = ", ".join(attribute.name for attribute in node.attribute) or "no attributes"
+    return f"{node.op_type} of {', '.join(types) or 'nothing'} with {given}: they do not fit ({error})"

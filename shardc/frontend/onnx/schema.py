@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import onnx
@@ -61,6 +61,27 @@ def check_counts(node: NodeProto, schema: defs.OpSchema) -> None:
     ):
         if not least <= given <= most:
             raise Invalid(f"{node.op_type} has {given} {what}, and should have {least} to {most}")
+
+
+def check_dtypes(node: NodeProto, schema: defs.OpSchema | None, dtypes: Sequence[str | None]) -> None:
+    """Invalid unless inputs that share a type in the schema have one dtype; None: an input left out."""
+    if schema is None:
+        return
+    formal = schema.inputs
+    first: dict[str, tuple[str, str]] = {}
+    for index, (name, dtype) in enumerate(zip(node.input, dtypes, strict=False)):
+        said = formal[min(index, len(formal) - 1)]
+        if dtype is None or not said.is_homogeneous or said.type_str not in _variables(schema):
+            continue
+        before, known = first.setdefault(said.type_str, (name, dtype))
+        if known != dtype:
+            raise Invalid(
+                f"{node.op_type} takes {before} and {name} of one dtype: they are {known} and {dtype}"
+            )
+
+
+def _variables(schema: defs.OpSchema) -> set[str]:
+    return {constraint.type_param_str for constraint in schema.type_constraints}
 
 
 def has_body(schema: defs.OpSchema) -> bool:

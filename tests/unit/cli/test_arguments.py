@@ -81,6 +81,7 @@ def test_values_without_meaning(
         (["run", "prog.shard", "-n", "2", "--limit", "nan"], "--limit: 'nan' is not a number of seconds"),
         (["run", "prog.shard", "-n", "2", "--limit", "0"], "--limit: '0' is not a number of seconds"),
         (["run", "prog.shard", "-n", "2", "--input", "x"], "note: did you mean --inputs?"),
+        (["m.onnx", "--shard", 'x=P("a")', "--shard", "x=P()"], "--shard says how x lies more than once"),
         (["measure", "-n", "x", "-o", "y"], "argument -n: 'x' is not a whole number from 1"),
     ],
 )

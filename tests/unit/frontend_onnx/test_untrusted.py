@@ -137,6 +137,24 @@ def test_graphs_that_are_none() -> None:
     assert "a is made more than once" in refused(twice)
 
 
+def test_inputs_of_two_dtypes() -> None:
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    wrong = model([node], {"x": [2, 2]}, ["y"], w=np.ones((2, 2), np.int32))
+    assert "MatMul takes x and w of one dtype: they are f32 and i32" in refused(wrong)
+    clip = helper.make_node("Clip", ["x", "", "w"], ["y"])
+    assert "Clip takes x and w of one dtype" in refused(
+        model([clip], {"x": [2]}, ["y"], w=np.ones((), np.float64))
+    )
+    shardc.from_onnx(model([clip], {"x": [2]}, ["y"], w=np.ones((), np.float32)))
+    gather = helper.make_node("Gather", ["x", "w"], ["y"])
+    shardc.from_onnx(model([gather], {"x": [2]}, ["y"], w=np.ones(1, np.int64)))
+
+
+def test_an_operator_that_is_misspelt() -> None:
+    said = refused(model([helper.make_node("MatMull", ["x", "x"], ["y"])], {"x": [2, 2]}, ["y"]))
+    assert "operators that are not supported: MatMull (1x)" in said and "did you mean MatMul?" in said
+
+
 def nested(op: str, depth: int) -> ModelProto:
     """Bodies within bodies: If with a condition that depends on data, or Loop that stacks."""
     nodes, out = [helper.make_node("Relu", ["x"], ["o0"])], "o0"
