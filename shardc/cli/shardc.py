@@ -27,7 +27,8 @@ _SPELLED = {"shardings": "--shard"}
 """Options whose name in the arguments is another."""
 _THREADS = "OPENBLAS_NUM_THREADS"
 """How many threads NumPy has for products of matrices, one per processor if nothing is said. Each that is
-started waits some hundredths of a second for work, busily, and only a run on emulated devices has any.
+started waits some hundredths of a second for work, busily, and in the small products of proofs they wait for
+each other, at twice the time. Only a run on emulated devices has large ones.
 """
 COMMANDS = {
     "fmt": "shardc.cli.fmt",
@@ -137,14 +138,11 @@ def _options(given: argparse.Namespace) -> Options:
 
 def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
     if ends and not given.run:
-        # in the small products of proofs threads wait for each other, at twice the time
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        os.environ.setdefault(_THREADS, "1")
     from shardc.cli import driver
 
     cache.ANEW.set(given.no_cache)
     options = replace(options, **driver.source_of(given.program))
-    if ends and not given.run:
-        os.environ.setdefault(_THREADS, "1")
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling
 

@@ -183,27 +183,6 @@ def test_ctrl_c() -> None:
     assert process.returncode == 130
 
 
-THREADS = """
-import os, sys
-from shardc.cli.shardc import main
-main()
-print("threads:", os.environ.get("OPENBLAS_NUM_THREADS"))
-"""
-
-
-@pytest.mark.parametrize(
-    ("flag", "given", "threads"), [("--check", "", "1"), ("--check", "3", "3"), ("--run", "", "None")]
-)
-def test_products_of_proofs_have_one_thread(flag: str, given: str, threads: str, tmp_path: Path) -> None:
-    path = tmp_path / "prog.mlir"
-    path.write_text(MODULE)
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    environment |= {"OPENBLAS_NUM_THREADS": given} if given else {}
-    command = [sys.executable, "-c", THREADS, str(path), flag]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert f"threads: {threads}\n" in done.stdout, done.stderr
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 @pytest.mark.parametrize("module", ["shardc.cli.shardc", "shardc.cli.opt"])
 def test_a_full_disk(module: str, tmp_path: Path) -> None:
