@@ -9,6 +9,7 @@ a concatenation along a new dimension of each    ->  idiom.stack     jnp.stack([
 
 from __future__ import annotations
 
+from math import isclose
 from typing import cast
 
 from shardc.backend.python import idiom
@@ -51,26 +52,49 @@ def _counted(run: Run, value: int) -> tuple[int, int]:
 
 
 def linspace(run: Run, node: Node) -> Found:
-    """Numbers at equal distances, of which the last is the end itself."""
+    """Numbers at equal distances, of which the last is the end itself. Who uses what is inside besides has it
+    computed for himself.
+    """
+    run = Run(run.program)
     dtype = run.program.graph.type(node.results[0]).dtype
     run.same((len(node.operands), dtype in ("f32", "f64")), (2, True))
     before, last = node.operands
     total = run.node(before, hlo.add)
     run.same((run.shape(before), run.shape(last)), (run.shape(total.results[0]), (1,)))
-    stop, (first, second) = run.number(last), total.operands
-    step = second if stop == 1 else run.other(run.node(second, hlo.multiply), stop)
-    scaled = run.node(first, hlo.multiply)
+    falling, rising = total.operands
+    scaled = run.node(falling, hlo.multiply)
     for start, rest in (scaled.operands, scaled.operands[::-1]):
-        if run.program.splat(start) is not None:
+        first = run.before_shapes(start)
+        if run.program.splat(first) is not None:
             left = run.node(rest, hlo.subtract)
-            run.same((run.number(left.operands[0]), left.operands[1]), (1, step))
-            part = run.node(step, hlo.divide)
-            run.used[step] += 1
-            counting = run.node(part.operands[0], hlo.iota)
-            counts = (counting.results[0], run.number(part.operands[1]))
-            run.same(counts, (part.operands[0], *run.shape(before)))
-            return idiom.linspace, [start, last], {}
+            part = run.node(left.operands[1], hlo.divide)
+            counting = run.node(part.operands[0], hlo.iota).results[0]
+            found = run.number(left.operands[0]), run.number(part.operands[1]), counting
+            run.same(found, (1, *run.shape(before), part.operands[0]))
+            run.same(_is_rising(run, rising, run.number(last), part), True)
+            return idiom.linspace, [first, last], {}
     raise Other
+
+
+def _is_rising(run: Run, value: int, stop: float, part: Node) -> bool:
+    """Whether a value is stop * (i / n), or (stop / n) * i."""
+    (step,), (counting, count) = part.results, part.operands
+    if (stop, value) == (1, step):
+        return True
+    made = run.node(value, hlo.multiply)
+    for scale, rest in (made.operands, made.operands[::-1]):
+        if rest == step:
+            return run.number(scale) == stop
+        if rest == counting:
+            return isclose(_quotient(run, scale), stop / run.number(count), rel_tol=1e-6)
+    return False
+
+
+def _quotient(run: Run, value: int) -> float:
+    if run.program.splat(value) is not None:
+        return run.number(value)
+    whole, part = (run.number(run.before_shapes(x)) for x in run.node(value, hlo.divide).operands)
+    return whole / part
 
 
 def stack(run: Run, node: Node) -> Found:

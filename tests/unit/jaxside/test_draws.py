@@ -77,7 +77,7 @@ def test_blocks_are_drawn_of_what_is_drawn_whole_for_them(pod, key):
 
     text = drawn(lambda k: function(k)[0], pod, key)
     assert 'own_normal(k, (8, 24), ("data", "model"))' in text and "dynamic_slice" not in text
-    text = drawn(function, pod, key, out=[pod.way("data", "model"), pod.way()])
+    text = drawn(function, pod, key, out=(pod.way("data", "model"), pod.way()))
     assert "jax.random.normal(k, (8, 24)" in text and "own_normal" not in text
 
 
