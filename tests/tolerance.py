@@ -40,8 +40,8 @@ class _Measured(GraphReference):
         super().__init__(graph)
         self.results: list[np.ndarray] | None = results
 
-    def own(self, arrays: Sequence[Any]) -> Any:
-        (ours, decisions), theirs = super().own(arrays), self.results
+    def own(self, arrays: Sequence[Any], seed: int | None = None) -> Any:
+        (ours, decisions), theirs = super().own(arrays, seed), self.results
         self.results = None  # of other arrays, nearby, they are not known
         return ours if theirs is None else theirs, decisions
 
