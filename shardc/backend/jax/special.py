@@ -44,22 +44,22 @@ def argmax(scope: Scope, node: Node) -> Expr:
 
 @JAX.prints(idiom.greatest)
 def greatest(scope: Scope, node: Node) -> Several:
-    return _with_place(scope, node, "max")
+    return _with_place(scope, node, "jnp.max", "lax.argmax")
 
 
 @JAX.prints(idiom.least)
 def least(scope: Scope, node: Node) -> Several:
-    return _with_place(scope, node, "min")
+    return _with_place(scope, node, "jnp.min", "lax.argmin")
 
 
-def _with_place(scope: Scope, node: Node, kind: str) -> Several:
+def _with_place(scope: Scope, node: Node, element: str, place: str) -> Several:
     """jnp.max(x, axis=1), lax.argmax(x, 1, jnp.int32) + start"""
     x, start = node.operands
     scope.variable(x)
     value, axis = scope.expr(x), str(node.attrs["axis"])
     dtype = scope.target.dtype(scope.type(node.results[1]).dtype)
-    place = call(f"lax.arg{kind}", value, axis, dtype)
-    return Several(tuple_of([call(f"jnp.{kind}", value, axis=axis), binary("+", place, scope.expr(start))]))
+    there = binary("+", call(place, value, axis, dtype), scope.expr(start))
+    return Several(tuple_of([call(element, value, axis=axis), there]))
 
 
 @JAX.prints(hlo.sort)
