@@ -51,13 +51,17 @@ def _counted(run: Run, value: int) -> tuple[int, int]:
     raise Other
 
 
+_NEAR = {"f32": 2**-21, "f64": 2**-50}
+"""How far a quotient that is rounded may be from that of the numbers, by their dtype: four units."""
+
+
 def linspace(run: Run, node: Node) -> Found:
     """Numbers at equal distances, of which the last is the end itself. Who uses what is inside besides has it
     computed for himself.
     """
     run = Run(run.program)
     dtype = run.program.graph.type(node.results[0]).dtype
-    run.same((len(node.operands), dtype in ("f32", "f64")), (2, True))
+    run.same((len(node.operands), dtype in _NEAR), (2, True))
     before, last = node.operands
     total = run.node(before, hlo.add)
     run.same((run.shape(before), run.shape(last)), (run.shape(total.results[0]), (1,)))
@@ -86,7 +90,8 @@ def _is_rising(run: Run, value: int, stop: float, part: Node) -> bool:
         if rest == step:
             return run.number(scale) == stop
         if rest == counting:
-            return isclose(_quotient(run, scale), stop / run.number(count), rel_tol=1e-6)
+            near = _NEAR[run.program.graph.type(value).dtype]
+            return isclose(_quotient(run, scale), stop / run.number(count), rel_tol=near)
     return False
 
 
