@@ -18,14 +18,7 @@ from shardc.proof.field import Residues
 from shardc.proof.meanings_elementwise import furthest
 from shardc.proof.order import order, representative
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import (
-    Beyond,
-    Floats,
-    any_special,
-    make,
-    special,
-    whole,
-)
+from shardc.proof.values import Beyond, Floats, any_special, make, special, whole
 from shardc.proof.values import exact as as_exact
 from shardc.semantics import contraction, ops
 from shardc.semantics.arrays import Array, Body
