@@ -15,7 +15,6 @@ from shardc.frontend.text.drafts import program_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.trees import as_tensors, leaves, rebuilt, tensors_of
 from shardc.frontend.text.values import (
-    Dims,
     FunctionName,
     Tensor,
     Value,
@@ -45,7 +44,7 @@ def stop_gradient(e: Emitter, x: Value) -> Value:
 def grad(
     e: Emitter,
     fun: FunctionName,
-    argnums: Dims = 0,
+    argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
 ) -> FunctionName:
     """The function that computes the gradient of `fun`, which returns a scalar, by arguments `argnums`."""
@@ -70,11 +69,11 @@ def grad(
 def value_and_grad(
     e: Emitter,
     fun: FunctionName,
-    argnums: Dims = 0,
+    argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
 ) -> FunctionName:
     """The function that computes `fun` and its gradient."""
-    chosen = (0,) if argnums is None else argnums if isinstance(argnums, tuple) else (argnums,)
+    chosen = argnums if isinstance(argnums, tuple) else (argnums,)
 
     def apply(*args: Value) -> Value:
         numbers = [_argument(e, n, len(args)) for n in chosen]

@@ -168,7 +168,8 @@ def describe(value: Value) -> str:
         case FunctionName():
             return LAMBDA if value.name == LAMBDA else f"the function {value.name}"
         case tuple():
-            return "a tuple"
+            more = ["…"] if len(value) > 4 else []
+            return f"the tuple ({', '.join([*map(describe, value[:4]), *more])})"
         case At() | Chosen():
             return "x.at" if isinstance(value, At) else "x.at[…]"
         case Dots():

@@ -119,8 +119,14 @@ def test_as_jax(name: str, target: Any) -> None:
         ("fori_loop(0, 2.5, lambda i, v: v, x)", "fori_loop: upper is f32[], and should be i32[]"),
         ("fori_loop(0, n, lambda i, v: v[0], x)", "val is f32[4, 8] before the loop and f32[8] after a turn"),
         ("fori_loop(0, 3, lambda i: i, x)", "this lambda takes 1 argument, and is given 2"),
-        ("tree_map(lambda a, b: a, m, (x, x))", "tree_map of a Layer and a tuple: they have other items"),
-        ("tree_map(lambda a, b: a, (x, x), (x,))", "tree_map of a tuple and a tuple: they have other items"),
+        (
+            "tree_map(lambda a, b: a, m, (x, x))",
+            "tree_map of a Layer and the tuple (f32[4, 8], f32[4, 8]): they have other items",
+        ),
+        (
+            "tree_map(lambda a, b: a, (x, x), (x,))",
+            "tree_map of the tuple (f32[4, 8], f32[4, 8]) and the tuple (f32[4, 8]): they have other items",
+        ),
     ],
 )
 def test_errors(expression: str, message: str) -> None:
