@@ -21,7 +21,7 @@ from shardc.frontend.onnx.fold import folded
 from shardc.frontend.onnx.functions import Functions, nodes_of
 from shardc.frontend.onnx.functions import opsets_of as function_opsets
 from shardc.frontend.onnx.inputs import Dimensions, given_array
-from shardc.frontend.onnx.listing import Listing
+from shardc.frontend.onnx.listing import Listing, safe
 from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of, twice
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
@@ -118,6 +118,7 @@ class Lowering:
                     self.tensors.speak(i.name, scope[i.name])
             outputs = self._graph(graph, scope)
             self.problems.check(self.file, self._listing)
+            self._check_outputs(graph, outputs)
             self.builder.ret([self._result(value).value for value in outputs])
             self.constants.tidy()
         self.tensors.check()
@@ -152,6 +153,23 @@ class Lowering:
             else:
                 self.problems.lost(output.name)
         return found
+
+    def _check_outputs(self, graph: GraphProto, outputs: Sequence[Value]) -> None:
+        """ShardcError if there are none, or if one is declared with another type than it has."""
+        if not outputs:
+            raise self._wrong("the model has no outputs")
+        makers = {name: node for node in graph.node for name in node.output}
+        for info, value in zip(graph.output, outputs, strict=True):
+            declared = self._dims.declared(info)
+            if declared not in (None, value.type):
+                maker = makers.get(info.name)
+                made = f"{_called(maker)} makes" if maker else "what is given is"
+                line = self._listing.line(maker) if maker else None
+                raise self._e.error(
+                    f"output {safe(info.name)} is declared as {declared}, and {made} {value.type}",
+                    "declare what is computed, or leave the shape out",
+                    Pos(line or 1, 1),
+                )
 
     def _check_once(self, *names: str) -> None:
         if name := twice(names):
@@ -294,3 +312,8 @@ class Lowering:
         if item is not None and item.emitted is None and item.array is not None:
             return self.constants.known(name, item.array)
         return item
+
+
+def _called(node: NodeProto) -> str:
+    """What a message calls a node."""
+    return f"{safe(node.op_type)} {safe(node.name)}".strip()

@@ -106,7 +106,9 @@ def opsets_of(model: Model) -> dict[str, int]:
         if changed or not 1 <= version <= newest:
             raise ShardcError(
                 f"{model.file} is of opset {version}; shardc reads {OLDEST} to {newest}",
-                hint=f"opset {OLDEST} changed {', '.join(changed)}" if changed else "",
+                hint=f"opset {OLDEST} changed {', '.join(changed)}; onnx.version_converter converts models"
+                if changed
+                else "",
             )
     return opsets
 
@@ -175,6 +177,15 @@ def array_of(tensor: TensorProto, folder: Path | None) -> Array:
 def external(tensor: TensorProto, folder: Path | None) -> Array:
     """A view of external data. ValueError if it lies outside the model's folder, or is too short."""
     type = tensor_type(tensor)
+    path, offset = external_place(tensor, folder)
+    if not type.nbytes:
+        return np.zeros(type.shape, type.numpy)
+    return np.memmap(path, type.numpy, "r", offset, type.shape)
+
+
+def external_place(tensor: TensorProto, folder: Path | None) -> tuple[Path, int]:
+    """The file of external data, and the byte where they begin. ValueError if they are not all there."""
+    type = tensor_type(tensor)
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = external_path(entries.get("location", ""), folder)
     offset, length = _number(entries, "offset", 0), _number(entries, "length", type.nbytes)
@@ -182,9 +193,7 @@ def external(tensor: TensorProto, folder: Path | None) -> Array:
         raise ValueError(f"{length} bytes of external data, and its type {type} takes {type.nbytes}")
     if offset + length > path.stat().st_size:
         raise ValueError(f"external data {path.name} ends before byte {offset + length}")
-    if not length:
-        return np.zeros(type.shape, type.numpy)
-    return np.memmap(path, type.numpy, "r", offset, type.shape)
+    return path, offset
 
 
 def external_path(location: str, folder: Path | None) -> Path:

@@ -1,6 +1,6 @@
 """What users write for meshes and shardings: the notation of .shard, or any that `shardc-layout` reads.
 
---mesh "pod[data=2, model=4]"     --shard "x=P('data', None)"     --shard 'w=[{}, {"model"}]'
+--mesh "pod[data=2, model=4]"     --shard "x=P('data', None)"     --shard 'w=<@pod, [{}, {"model"}]>'
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 
 from shardc.diagnostics import ShardcError
 from shardc.layout import LayoutError, Mesh, Sharding
-from shardc.layout.notations import NOTATIONS
+from shardc.layout.notations import NOTATIONS, meant
 
 _MESH = re.compile(r"\s*([A-Za-z_]\w*)\s*\[([^\[\]]*)\]\s*")
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\d{1,9})\s*")
@@ -34,15 +34,23 @@ def read_mesh(text: str) -> Mesh:
 
 
 def read_sharding(name: str, text: str, mesh: Mesh | None, rank: int) -> Sharding:
-    """The sharding of a tensor in the first notation that reads it. ShardcError with all reasons if none."""
-    reasons: list[str] = []
+    """The sharding of a tensor in the first notation that reads it.
+
+    ShardcError if none does, with the reasons of those that the text looks like.
+    """
+    reasons: dict[str, str] = {}
     for notation in NOTATIONS.values():
         try:
             sharding = notation.read(text, mesh, rank)
         except LayoutError as error:
-            reasons.append(f"{notation.title}: {error}")
+            reasons[notation.title] = str(error)
             continue
         if sharding.rank == rank:
             return sharding.check()
-        reasons.append(f"{notation.title}: it is for {sharding.rank} dimensions, and {name} has {rank}")
-    raise ShardcError(f"--shard {name}={text} is no sharding:\n    " + "\n    ".join(reasons))
+        reasons[notation.title] = f"it is for {sharding.rank} dimensions, and {name} has {rank}"
+    wrong = f"--shard {name}={text} is no sharding"
+    said = [f"{notation.title}: {reasons[notation.title]}" for notation in meant(text)]
+    if not said:
+        titles = ", ".join(reasons)
+        raise ShardcError(f"{wrong} in any notation: {titles}", hint=f"such as --shard \"{name}=P('data')\"")
+    raise ShardcError(f"{wrong}:\n    " + "\n    ".join(said))

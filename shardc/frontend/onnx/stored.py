@@ -15,7 +15,7 @@ from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
 from shardc.frontend.onnx.fold import MOST
 from shardc.frontend.onnx.keys import Keys
-from shardc.frontend.onnx.model import Model, array_of, tensor_type
+from shardc.frontend.onnx.model import Model, array_of, external_place, tensor_type
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.maths import literal
 from shardc.frontend.onnx.tensors import Tensors
@@ -111,6 +111,8 @@ class Stored:
             size = type.size
             keep = size <= (MOST if type.dtype in ("i64", "i32", "bool") else SMALL)
             array = array_of(tensor, self._model.folder) if keep else None
+            if tensor.data_location == TensorProto.EXTERNAL and self._model.folder is not None:
+                external_place(tensor, self._model.folder)
         except ValueError as error:
             if tensor.data_type not in DTYPES:
                 return Opaque(tensor.name, f"tensor of {dtype_name(tensor.data_type)}")

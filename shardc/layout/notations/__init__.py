@@ -8,6 +8,7 @@ from the sharding, `read_mesh` and `write_mesh` do that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +18,7 @@ from shardc.layout.notations import dtensor, hlo, jax, mindspore, onnx, sbp, sdy
 from shardc.layout.sharding import Sharding
 from shardc.layout.uneven import Policy
 
-__all__ = ["NOTATIONS", "Notation"]
+__all__ = ["NOTATIONS", "Notation", "meant"]
 
 
 class Reader(Protocol):
@@ -68,3 +69,23 @@ _ALL = (
 )
 
 NOTATIONS = {notation.name: notation for notation in _ALL}
+
+_BEGINS = {
+    "mindspore": r"layout\s*=|[Ll]ayout\(|\{\W*(device_matrix|alias_name|tensor_map)",
+    "jax": r"(PartitionSpec|NamedSharding)\b|P\((?!sum|max|min)",
+    "sdy": r"<|#?sdy\b|\[\s*\{|@",
+    "hlo": r"\{\s*(devices|replicated|maximal|manual|unreduced)\b",
+    "sbp": r"S\(|B\b|P\b(?!\()|P\((sum|max|min)|split\b|broadcast\b|partial_",
+    "dtensor": r"_?(Strided)?Shard\(|Replicate\b|_?Partial\b",
+    "onnx": r"\{?\W*(device|sharded_dim|device_map|index_to_device_group_map|tensor_name)\b",
+}
+"""Notation -> a pattern of what its texts begin with, behind a parenthesis or the names of modules."""
+
+
+def meant(text: str) -> list[Notation]:
+    """The notations that whoever wrote a text, which may be wrong, had in mind: mostly one, or none."""
+    return [
+        notation
+        for name, notation in NOTATIONS.items()
+        if re.match(rf"\s*[(\[]?\s*([a-z]\w*\.)*({_BEGINS[name]})", text)
+    ]

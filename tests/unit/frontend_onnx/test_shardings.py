@@ -168,6 +168,32 @@ def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
     assert "is no sharding" in refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "P('dat')"})
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("P('c')", "JAX PartitionSpec: mesh pod has no axis c"),
+        ("jax.sharding.PartitionSpec('c')", "JAX PartitionSpec: mesh pod has no axis c"),
+        ('<@pod, [{"c"}, {}]>', "Shardy: mesh pod has no axis c"),
+        ("{devices=[2,1]<=[2]}", "HLO sharding: 2 devices are not those of mesh pod"),
+        ("S(0)", "OneFlow SBP: 1 components for the 2 axes of mesh pod"),
+        ("flow.sbp.split(0)", "OneFlow SBP: 1 components for the 2 axes of mesh pod"),
+        ("(Shard(0),)", "PyTorch DTensor: 1 components for the 2 axes of mesh pod"),
+        ("Layout((2,), ('c',))('c')", "MindSpore Layout: the tensor map has 1 entries, the tensor 2"),
+        ("device: 0", "ONNX ShardingSpecProto: the specification is for devices [0]"),
+    ],
+)
+def test_what_is_wrong_with_a_sharding_is_said_in_its_own_notation(text: str, said: str) -> None:
+    wrong = refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": text})
+    assert f"--shard x={text} is no sharding:\n    {said}" in wrong
+    assert wrong.count("\n") == 1
+
+
+def test_a_sharding_in_no_notation() -> None:
+    wrong = refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "data"})
+    assert "--shard x=data is no sharding in any notation: MindSpore Layout, JAX PartitionSpec," in wrong
+    assert "note: such as --shard \"x=P('data')\"" in wrong
+
+
 WHOLE = "{device: [-1] device_map: {-1: [0, 1, 2, 3]}}"
 
 

@@ -34,6 +34,19 @@ def test_external_data_stays_below_the_folder(tmp_path: Path, location: str) -> 
         shardc.from_onnx(str(folder / "m.onnx"))
 
 
+def test_external_data_that_are_missing_are_an_error(tmp_path: Path) -> None:
+    """Also of a tensor that is an argument, whose elements nobody reads while compiling."""
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    shardc.from_onnx(str(path), dims={"batch": 8})
+    (tmp_path / "w.bin").write_bytes(b"\0" * 64)
+    with pytest.raises(ShardcError, match=r"stored tensor W1: external data w\.bin ends before byte 4096"):
+        shardc.from_onnx(str(path), dims={"batch": 8})
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(ShardcError, match="stored tensor W1: external data at 'w"):
+        shardc.from_onnx(str(path), dims={"batch": 8})
+
+
 def test_sizes_are_checked_before_anything_is_read() -> None:
     proto = model([helper.make_node("Add", ["x", "b"], ["y"])], {"x": [4]}, ["y"], b=np.ones(4, np.float32))
     proto.graph.initializer[0].dims[0] = 8
@@ -135,6 +148,27 @@ def test_graphs_that_are_none() -> None:
     twice = model([neg], {"a": [2]}, ["b"])
     twice.graph.input.append(twice.graph.input[0])
     assert "a is made more than once" in refused(twice)
+
+
+def test_outputs_are_of_the_type_that_is_declared() -> None:
+    node = helper.make_node("Relu", ["x"], ["y"], name="last")
+    proto = model([node], {"x": [2, "n"]}, ["y"])
+    for dtype, shape, said in (
+        (TensorProto.FLOAT, [2, 4], "f32[2, 4]"),
+        (TensorProto.FLOAT, ["n", 3], "f32[3, 3]"),
+        (TensorProto.FLOAT, [6], "f32[6]"),
+        (TensorProto.DOUBLE, [2, "n"], "f64[2, 3]"),
+    ):
+        proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", dtype, shape))
+        wrong = refused(proto, dims={"n": 3})
+        assert f"m.onnx:2:1: error: output y is declared as {said}, and Relu last makes f32[2, 3]" in wrong
+    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, "m"]))
+    lowering(proto, dims={"n": 3})
+
+
+def test_a_model_without_outputs() -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    assert "the model has no outputs" in refused(model([node], {"x": [2]}, []))
 
 
 def test_inputs_of_two_dtypes() -> None:
