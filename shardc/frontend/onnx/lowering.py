@@ -13,7 +13,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.diagnostics import Location, ShardcError, register_source
+from shardc.diagnostics import Location, ShardcError, register_source, warn
 from shardc.frontend.onnx.bodies import NodeBodies
 from shardc.frontend.onnx.builder import ModelBuilder
 from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
@@ -155,21 +155,27 @@ class Lowering:
         return found
 
     def _check_outputs(self, graph: GraphProto, outputs: Sequence[Value]) -> None:
-        """ShardcError if there are none, or if one is declared with another type than it has."""
+        """ShardcError if there are none, or if one is declared with another dtype than it has; a warning for
+        another shape, which runtimes let pass."""
         if not outputs:
             raise self._wrong("the model has no outputs")
         makers = {name: node for node in graph.node for name in node.output}
         for info, value in zip(graph.output, outputs, strict=True):
             declared = self._dims.declared(info)
-            if declared not in (None, value.type):
-                maker = makers.get(info.name)
-                made = f"{_called(maker)} makes" if maker else "what is given is"
-                line = self._listing.line(maker) if maker else None
-                raise self._e.error(
-                    f"output {safe(info.name)} is declared as {declared}, and {made} {value.type}",
-                    "declare what is computed, or leave the shape out",
-                    Pos(line or 1, 1),
-                )
+            if declared is None or declared == value.type:
+                continue
+            maker = makers.get(info.name)
+            made = f"{_called(maker)} makes" if maker else "what is given is"
+            line = self._listing.line(maker) if maker else None
+            wrong = self._e.error(
+                f"output {safe(info.name)} is declared as {declared}, and {made} {value.type}",
+                "declare what is computed, or leave the shape out",
+                Pos(line or 1, 1),
+            )
+            if declared.dtype != value.type.dtype:
+                raise wrong
+            said = wrong.diagnostic
+            warn(said.message, said.loc, said.hint)
 
     def _check_once(self, *names: str) -> None:
         if name := twice(names):

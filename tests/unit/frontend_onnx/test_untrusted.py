@@ -12,7 +12,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import shardc
-from shardc.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError, collecting
 from tests.onnx_small import W1, lowering, mlp, model, refused
 
 
@@ -153,17 +153,24 @@ def test_graphs_that_are_none() -> None:
 def test_outputs_are_of_the_type_that_is_declared() -> None:
     node = helper.make_node("Relu", ["x"], ["y"], name="last")
     proto = model([node], {"x": [2, "n"]}, ["y"])
-    for dtype, shape, said in (
-        (TensorProto.FLOAT, [2, 4], "f32[2, 4]"),
-        (TensorProto.FLOAT, ["n", 3], "f32[3, 3]"),
-        (TensorProto.FLOAT, [6], "f32[6]"),
-        (TensorProto.DOUBLE, [2, "n"], "f64[2, 3]"),
-    ):
+
+    def declare(dtype: int, *shape: int | str) -> None:
         proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", dtype, shape))
-        wrong = refused(proto, dims={"n": 3})
-        assert f"m.onnx:2:1: error: output y is declared as {said}, and Relu last makes f32[2, 3]" in wrong
-    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, "m"]))
-    lowering(proto, dims={"n": 3})
+
+    for shape, said in (((2, 4), "f32[2, 4]"), (("n", 3), "f32[3, 3]"), ((6,), "f32[6]")):
+        declare(TensorProto.FLOAT, *shape)
+        with collecting() as warnings:
+            lowering(proto, dims={"n": 3})
+        assert [w.message for w in warnings] == [
+            f"output y is declared as {said}, and Relu last makes f32[2, 3]"
+        ]
+    declare(TensorProto.DOUBLE, 2, "n")
+    wrong = "m.onnx:2:1: error: output y is declared as f64[2, 3], and Relu last makes f32[2, 3]"
+    assert wrong in refused(proto, dims={"n": 3})
+    declare(TensorProto.FLOAT, 2, "m")
+    with collecting() as warnings:
+        lowering(proto, dims={"n": 3})
+    assert not warnings
 
 
 def test_a_model_without_outputs() -> None:
