@@ -120,7 +120,7 @@ class Prices:
         ticks = per_byte * bytes + each * count
         if self.rates.free:
             return ticks, count
-        if not self.rates.flat and 0 < len(self.atoms) <= FEW:
+        if not self.rates.flat and self.atoms and known.charted:
             if type.rank not in self.delays:
                 self.delays[type.rank] = Delays(known, self.rates)
             size = type.size * type.numpy.itemsize
@@ -159,7 +159,10 @@ class Prices:
         price = self(type, source, target, manual)[0]
         if price <= least or (type, source, target, manual) in self.exact:
             return False
-        sent, finer, count = distances(self.atoms, type.rank).spared(source, target)
+        known = distances(self.atoms, type.rank)
+        if not known.charted:
+            return True
+        sent, finer, count = known.spared(source, target)
         if finer >= sent * (1 - NEAR):
             return False
         per_byte, each = self.rates.least

@@ -183,7 +183,10 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
 def _as_divided(
     problem: Problem, variable: Variable, results: list[Sharding], order: tuple[int, ...]
 ) -> None:
-    """Divide work as propagation does, also where an operand does not come as that says; a product always."""
+    """Divide work as propagation does, also where an operand does not come as that says. A product stays so
+    divided where collectives have no latency; where they have, one that each device computes whole may be
+    quicker, and time decides.
+    """
     operands = [problem.layout(v) for v in variable.node.operands]
     built = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
     product, free = has(variable.node.name, Trait.PRODUCT), problem.rates.free
@@ -191,7 +194,7 @@ def _as_divided(
     if further and (product or not free):
         variable.choice = built or variable.choice
     variable.stated = built if further else variable.choice
-    if product:
+    if product and not problem.rates.machine.has_latency:
         variable.least_parts = variable.choice.parts
 
 

@@ -34,6 +34,9 @@ AxisAtoms = tuple[Axis, ...]
 FEW = 4
 """Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
 
+MANY = 1 << 13
+"""Places of atoms, in no order, beyond which paths are not looked for: those of FEW in seven dimensions."""
+
 
 @dataclass(frozen=True)
 class Distances:
@@ -47,9 +50,14 @@ class Distances:
         default_factory=dict["tuple[Sharding, Sharding]", "tuple[float, float, int]"], repr=False
     )
 
+    @property
+    def charted(self) -> bool:
+        """Whether paths between all layouts are looked for."""
+        return len(self.atoms) <= FEW and (self.rank + 2) ** len(self.atoms) <= MANY
+
     @cached_property
     def ways(self) -> Ways:
-        """All collectives; for at most FEW atoms."""
+        """All collectives, where they are charted."""
         return all_ways(tuple(atom.size for atom in self.atoms), self.rank)
 
     def table(
@@ -58,16 +66,16 @@ class Distances:
         """Bytes and collectives of plans that a program would use, or less, from each of some layouts to each
         of others.
 
-        Of more than FEW atoms only those move that one of the two layouts names, as planner.py has it; where
-        these are more than FEW, too, estimate.py says what is left at least.
+        Where these are not charted only those atoms move that one of the two layouts names, as planner.py has
+        it; where these are too many, too, estimate.py says what is left at least.
         """
-        if len(self.atoms) > FEW:
+        if not self.charted:
             return self._by_atoms(type, sources, targets)
         moved, steps = self._moved(sources, targets)
         return moved * type.size * type.numpy.itemsize, steps
 
     def _moved(self, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
-        """Parts of the tensor and collectives; of at most FEW atoms."""
+        """Parts of the tensor and collectives, where they are charted."""
         lengths = self.ways.paths.between(*self.numbers(sources, targets))
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
@@ -107,7 +115,7 @@ class Distances:
                 (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size
             )
             part = distances((*atoms,), self.rank)
-            table = part.table if len(atoms) <= FEW else part.estimates
+            table = part.table if part.charted else part.estimates
             found = table(type, [sources[i] for i in rows.tolist()], [targets[i] for i in columns.tolist()])
             here, inside = pairs == mask, np.ix_(rows, columns)
             for whole, some in zip((bytes, steps), found, strict=True):

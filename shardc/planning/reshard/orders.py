@@ -1,6 +1,8 @@
 """The orders that do not matter to reshards: of dimensions, which are all equal, and of atoms of one size.
 
-A sequence of collectives with dimensions or such atoms in another order is one that costs the same.
+A sequence of collectives with dimensions or such atoms in another order is one that costs the same. There are
+many orders of many dimensions, so an order is known by what it does, and only those are looked at that make
+of some layout the one that stands for it.
 """
 
 from __future__ import annotations
@@ -15,24 +17,62 @@ from shardc.planning.reshard.space import AtomLayout
 
 Numbers = NDArray[np.int64]
 
-TURNED = 4  # dimensions of which all orders are looked at
+TOGETHER = 1 << 20
+"""Images that are looked for in one go."""
 
 
-def orders(layouts: Sequence[AtomLayout], rank: int, sizes: Sequence[int]) -> Numbers:
-    """For every order (rows) and every layout the number of the layout that it makes of that one.
+class Orders:
+    """Of every layout of a rank, by its number, the one that stands for all that orders make of it.
 
-    The first order is the one that there is. The rows are a group. `layouts` are all of a rank.
+    first: the number of that layout.
+    order: the number of an order that makes it of the layout; others may, too.
     """
-    places = _places(layouts, rank, len(sizes))
-    weights = (2 + rank * len(sizes)) ** np.arange(len(sizes), dtype=np.int64)
-    keys = places @ weights
-    sorter = np.argsort(keys)
 
-    def numbers(changed: Numbers) -> Numbers:
-        return sorter[np.searchsorted(keys, changed @ weights, sorter=sorter)]
+    def __init__(self, layouts: Sequence[AtomLayout], rank: int, sizes: Sequence[int]) -> None:
+        count = len(sizes)
+        self._places = _places(layouts, rank, count)
+        self._weights = (2 + rank * count) ** np.arange(count, dtype=np.int64)
+        keys = self._places @ self._weights
+        self._sorter = np.argsort(keys)
+        self._keys = keys[self._sorter]
+        found = [(swap, _named(self._places[:, swap], rank)) for swap in _swaps(sizes)]
+        images = np.array([self._moved(self._places[:, swap], dims) @ self._weights for swap, dims in found])
+        chosen = images.argmin(axis=0)
+        self.first = self._at(images.min(axis=0))
+        swaps = np.array([swap for swap, _ in found], dtype=np.int64)[chosen]
+        dims = np.array([dims for _, dims in found])[chosen, np.arange(len(layouts))]
+        each = np.concatenate([swaps, dims], axis=1)
+        distinct, order = np.unique(each, axis=0, return_inverse=True)
+        self.order: Numbers = order.reshape(-1)
+        self._swaps, self._dims = distinct[:, :count], distinct[:, count:]
 
-    turns = np.array([numbers(turned[places]) for turned in _turns(rank, len(sizes))])
-    return np.concatenate([turns[:, numbers(places[:, swapped])] for swapped in _swaps(sizes)])
+    def images(self, orders: Numbers, layouts: Numbers) -> Numbers:
+        """The layouts (columns) that orders (rows) make of some."""
+        return self._images(self._swaps[orders], self._dims[orders], layouts)
+
+    def before(self, orders: Numbers, layouts: Numbers) -> Numbers:
+        """The layouts (columns) of which orders (rows) make some."""
+        return self._images(np.argsort(self._swaps[orders]), np.argsort(self._dims[orders]), layouts)
+
+    def _images(self, swaps: Numbers, dims: Numbers, layouts: Numbers) -> Numbers:
+        made = np.empty((len(swaps), len(layouts)), dtype=np.int64)
+        rows = max(1, TOGETHER // max(1, len(layouts)))
+        for start in range(0, len(swaps), rows):
+            some = slice(start, start + rows)
+            places = self._places[layouts][:, swaps[some]].swapaxes(0, 1)
+            made[some] = self._at(self._moved(places, dims[some]) @ self._weights)
+        return made
+
+    def _moved(self, places: Numbers, dims: Numbers) -> Numbers:
+        """The places once dimensions have become others; `dims` has a row for each row of places."""
+        rows, count = len(places), places.shape[-1]
+        flat = places.reshape(rows, -1)
+        dim, place = np.divmod(np.maximum(flat - 2, 0), max(1, count))
+        found = np.take_along_axis(dims, dim, axis=1) if dims.shape[1] else dim
+        return np.where(flat < 2, flat, 2 + found * count + place).reshape(places.shape)
+
+    def _at(self, keys: Numbers) -> Numbers:
+        return self._sorter[np.searchsorted(self._keys, keys)]
 
 
 def _places(layouts: Sequence[AtomLayout], rank: int, count: int) -> Numbers:
@@ -47,12 +87,15 @@ def _places(layouts: Sequence[AtomLayout], rank: int, count: int) -> Numbers:
     return np.array(places, dtype=np.int64).reshape(len(layouts), count)
 
 
-def _turns(rank: int, count: int) -> Iterator[Numbers]:
-    """For every order of the first dimensions what becomes of each place, first the order that they have."""
-    for order in permutations(range(min(rank, TURNED))):
-        dims = np.array([*order, *range(TURNED, rank)], dtype=np.int64)
-        inside = (2 + dims[:, None] * count + np.arange(count)).ravel()
-        yield np.concatenate([np.arange(2), inside])
+def _named(places: Numbers, rank: int) -> Numbers:
+    """For every layout (rows) what becomes of each dimension, if those with atoms come first, in the order of
+    the least atom in each."""
+    count = places.shape[1]
+    rows, least = np.arange(len(places)), np.full((len(places), rank), count, dtype=np.int64)
+    for atom in reversed(range(count)):
+        inside = places[:, atom] >= 2
+        least[rows[inside], (places[inside, atom] - 2) // count] = atom
+    return np.argsort(np.argsort(least, axis=1, kind="stable"), axis=1)
 
 
 def _swaps(sizes: Sequence[int]) -> Iterator[list[int]]:

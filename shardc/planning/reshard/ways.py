@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.moves import SearchState, moves
-from shardc.planning.reshard.orders import Numbers, orders
+from shardc.planning.reshard.orders import Numbers, Orders
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
@@ -28,28 +28,27 @@ STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it de
 class Paths:
     """The shortest paths between layouts, in all orders that leave them as long, as far as they are known.
 
-    `images` as orders.py has them; `search` finds the paths from some layouts to all. Of layouts that are
-    images of each other the first stands for all. Where few do, all are looked for at once.
+    `search` finds the paths from some layouts to all. Of layouts that are images of each other one stands for
+    all. Where few do, all are looked for at once.
     """
 
-    def __init__(self, images: Numbers, search: Callable[[Numbers], Matrix]) -> None:
-        self.images, self.search = images, search
-        self.first = images.min(axis=0)
-        self.order = images.argmin(axis=0)
-        """Of each layout the order that makes the one of it which stands for it."""
+    def __init__(self, orders: Orders, search: Callable[[Numbers], Matrix]) -> None:
+        self.orders, self.search = orders, search
         self.rows: dict[int, Vector] = {}
-        every = distinct(self.first)
+        every = distinct(orders.first)
         self._together = every if len(every) <= ALL else []
 
     def between(self, sources: Numbers, targets: Numbers) -> Matrix:
         """The lengths of the shortest paths from each of some layouts to each of others."""
-        starts = self.first[sources]
+        starts = self.orders.first[sources]
         new = np.array([start for start in dict.fromkeys(starts.tolist()) if start not in self.rows], int)
         if len(new):
             new = np.array(self._together, int) if self._together else new
             self.rows.update(zip(new.tolist(), self.search(new), strict=True))
-        ends = self.images[self.order[sources][:, None], targets]
-        return np.array([self.rows[start][at] for start, at in zip(starts.tolist(), ends, strict=True)])
+        orders, which = np.unique(self.orders.order[sources], return_inverse=True)
+        ends = self.orders.images(orders, targets)
+        pairs = zip(starts.tolist(), which.reshape(-1).tolist(), strict=True)
+        return np.array([self.rows[start][ends[at]] for start, at in pairs])
 
 
 @dataclass(frozen=True)
@@ -104,21 +103,22 @@ class Ways:
         self.whole = prod(space.sizes) ** 2
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
-        self.paths = Paths(orders(found, len(space.shape), space.sizes), self._lengths)
+        self.paths = Paths(Orders(found, len(space.shape), space.sizes), self._lengths)
         self._timed: dict[bytes, Paths] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
-        images, index = self.paths.images, self.index
+        orders, index = self.paths.orders, self.index
         known: dict[SearchState, dict[AtomLayout, int]] = {}
         parts: list[tuple[Numbers, Numbers, Vector, Numbers]] = []
-        for start in distinct(self.paths.first):
+        for start in distinct(orders.first):
             bytes = self._from(start, known)
-            sources, by = np.unique(images[:, start], return_index=True)
+            sources = np.flatnonzero(orders.first == start)
+            ends = np.array([index[layout] for layout, _ in bytes], np.int64)
             parts.append(
                 (
                     np.repeat(sources, len(bytes)),
-                    images[by][:, [index[layout] for layout, _ in bytes]].ravel(),
+                    orders.before(orders.order[sources], ends).ravel(),
                     np.tile(np.array([*bytes.values()], np.float64), len(sources)),
                     np.tile([KINDS.index(kind) for _, kind in bytes], len(sources)),
                 )
@@ -183,9 +183,9 @@ class Ways:
         return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(self), 0)
 
     @cached_property
-    def _dimensions(self) -> Numbers:
+    def _dimensions(self) -> Orders:
         """The orders of dimensions; no atom is like another."""
-        return orders(self.found, len(self.space.shape), range(len(self.space.sizes)))
+        return Orders(self.found, len(self.space.shape), range(len(self.space.sizes)))
 
     def timed(self, lengths: Vector) -> Paths:
         """The shortest paths where collectives are so long; the same object for equal lengths."""

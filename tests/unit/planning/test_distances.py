@@ -1,6 +1,6 @@
 """The table of distances says what the search for one reshard says."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -42,6 +42,22 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
         assert (round(bytes), steps) == cost[:2]
 
 
+def classes(sizes, rank):
+    """How many layouts there are, if dimensions are in no order, and atoms of one size are one another's."""
+    found = set()
+    for layout in all_ways(sizes, rank).index:
+        same = [
+            (
+                tuple(sorted(tuple(swap[a] for a in dim) for dim in layout.dims)),
+                *sorted(swap[a] for a in layout.partial),
+            )
+            for swap in permutations(range(len(sizes)))
+            if all(sizes[a] == size for a, size in zip(swap, sizes, strict=True))
+        ]
+        found.add(min(same))
+    return len(found)
+
+
 @pytest.mark.parametrize(
     ("sizes", "rank"),
     [
@@ -54,18 +70,41 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
         ((2, 2, 2, 2), 2),
         ((3,), 5),
         ((2, 2), 4),
+        ((2, 2), 7),
+        ((2, 4, 2), 5),
     ],
 )
 def test_orders_do_not_matter(sizes, rank, monkeypatch):
     """Of dimensions, and of atoms of one size: found from every layout, paths are as long."""
     turned = all_ways.__wrapped__(sizes, rank)
-    monkeypatch.setattr(orders, "TURNED", 1)
+    monkeypatch.setattr(orders, "_named", lambda places, rank: np.tile(np.arange(rank), (len(places), 1)))
     monkeypatch.setattr(orders, "_swaps", lambda sizes: [[*range(len(sizes))]])
     every = all_ways.__wrapped__(sizes, rank)
-    assert len({*turned.paths.first}) < len({*every.paths.first}) == len(every.index)
+    firsts = ({*each.paths.orders.first} for each in (turned, every))
+    assert [*map(len, firsts)] == [classes(sizes, rank), len(every.index)]
     numbers = np.arange(len(every.index))
     one, other = (each.paths.between(numbers, numbers) for each in (turned, every))
     np.testing.assert_array_equal(one, other)
+
+
+def test_many_dimensions():
+    """Of twelve, in which four atoms have too many layouts to be listed: what a search finds."""
+    mesh = Mesh("m", (("a", 2), ("b", 2), ("c", 2), ("d", 2)))
+    a, b, c, d = (mesh.axis(name) for name, _ in mesh.axes)
+    type, table = TensorType((2,) * 12, "f32"), distances((a, b, c, d), 12)
+    assert not table.charted
+    for source, target in [
+        ({0: a, 1: b}, {5: a, 6: b}),
+        ({0: a, 3: c}, {0: a}),
+        ({2: d}, {9: d}),
+        ({}, {4: b}),
+    ]:
+        at, to = (
+            Sharding(mesh, tuple(Dim((w[i],) if i in w else ()) for i in range(12))) for w in (source, target)
+        )
+        cost = preferred_plan(type, at, to).cost
+        bytes, steps = least(table, type, at, to)
+        assert (round(bytes), steps) == cost[:2]
 
 
 @given(st.data())

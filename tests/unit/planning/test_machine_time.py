@@ -68,6 +68,31 @@ def test_few_pairs_are_repeated_and_told() -> None:
     assert any("devices repeat" in each.message for each in said)
 
 
+GRAM = """
+mesh m[x=8]
+
+def main(v: f32[{n}@x, 16]) -> f32[16, 16]:
+    return transpose(v) @ v
+"""
+
+
+@pytest.mark.parametrize(
+    ("machine", "n", "repeated"),
+    [
+        ("balanced", 256, False),  # 1.8 KiB for 14, and people who expect the peer's matmuls
+        ("h100-infiniband", 256, True),  # a gather takes half as long as a sum
+        ("h100-infiniband", 1 << 20, False),
+    ],
+)
+def test_a_small_product_is_repeated_where_that_is_quicker(machine: str, n: int, repeated: bool) -> None:
+    plan = planned(GRAM.format(n=n), machine)
+    (product,) = [v for v in plan.problem.variables if v.node.name == hlo.dot_general.name]
+    assert (product.choice.parts == 1) is repeated
+    less = plan.less_divided()
+    assert (less is not None) is repeated
+    assert less is None or less.repeated_fs < less.saved_fs
+
+
 def test_the_bound_meets_the_plan() -> None:
     plan = planned(PAIRS.format(n=4096), "balanced")
     proof, time = plan.proof(), plan.time
