@@ -16,7 +16,7 @@ STEP = """
 mesh pod[data=8]
 
 def main(
-    x: f32[4096@data, 256], v: f32[256, 256], w: f32[256, 256], u: f32[256, 256], b: f32[256]
+    x: f32[65536@data, 256], v: f32[256, 256], w: f32[256, 256], u: f32[256, 256], b: f32[256]
 ) -> (f32[256, 256], f32[256, 256], f32[256, 256], f32[256]):
     h = relu(x @ v + b)
     g = relu(h @ w)
@@ -28,7 +28,7 @@ def main(
 MEANS = """
 mesh pod[data=8]
 
-def main(x: f32[1024@data, 16], c: f32[32, 16]):
+def main(x: f32[131072@data, 16], c: f32[32, 16]):
     d = sum(x * x, axis=1)[:, None] - 2 * x @ c.T + sum(c * c, axis=1)
     a = where(argmin(d, axis=1)[:, None] == arange(32), 1.0, 0.0)
     n = maximum(sum(a, axis=0), 1.0)
