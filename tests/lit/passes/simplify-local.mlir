@@ -283,8 +283,9 @@ func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32
 // CHECK: [[A:%.*]] = stablehlo.subtract [[SIX]], %i
 // CHECK: [[TWO:%.*]] = stablehlo.constant dense<2> : tensor<i32>
 // CHECK: [[B:%.*]] = stablehlo.subtract %i, [[TWO]]
-// CHECK: [[C:%.*]] = stablehlo.subtract %seven, %i
-// CHECK: [[D:%.*]] = stablehlo.multiply [[C]], [[C]]
+// CHECK: [[C:%.*]] = stablehlo.subtract %three, %i
+// CHECK: [[C1:%.*]] = stablehlo.add [[C]], %one
+// CHECK: [[D:%.*]] = stablehlo.multiply [[C]], [[C1]]
 // CHECK: [[X:%.*]] = stablehlo.add %x, %half
 // CHECK: [[Y:%.*]] = stablehlo.add [[X]], %half
 // CHECK: func.return [[A]], [[B]], %i, [[D]], [[Y]]
@@ -299,8 +300,9 @@ func.func @sums(%i: tensor<i32>, %x: tensor<f32>) -> (tensor<i32>, tensor<i32>, 
   %3 = stablehlo.subtract %2, %three : tensor<i32>
   %4 = stablehlo.subtract %i, %three : tensor<i32>
   %5 = stablehlo.add %4, %three : tensor<i32>
-  %6 = stablehlo.subtract %seven, %i : tensor<i32>
-  %7 = stablehlo.multiply %6, %6 : tensor<i32>
+  %6 = stablehlo.subtract %three, %i : tensor<i32>
+  %66 = stablehlo.add %6, %one : tensor<i32>
+  %7 = stablehlo.multiply %6, %66 : tensor<i32>
   %8 = stablehlo.add %x, %half : tensor<f32>
   %9 = stablehlo.add %8, %half : tensor<f32>
   return %1, %3, %5, %7, %9 : tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<f32>
