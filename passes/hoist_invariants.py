@@ -14,8 +14,9 @@ becomes
     }
     return %0, %arg0
 
-Of values that begin and step alike, as the number of the turn that JAX's scan counts and the one that
-fori_loop carries, one is left.
+Of values that are always equal, one is left (rewrite/equal_carried.py): the number of the turn that JAX's
+scan counts and the one that fori_loop carries; a stack of results and the same one that is saved for the
+backward pass.
 
 JAX's scan carries everything that its body reads. XLA does the same with such loops, but it forgets to drop
 their shardings, so a module with shardings on its loops must not have them.
@@ -23,15 +24,17 @@ their shardings, so a module with shardings on its loops must not have them.
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from collections.abc import Hashable, Sequence
+
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import WhileOp
-from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.equal_carried import equal_carried
 
 
 class HoistInvariants(GraphPass):
@@ -54,10 +57,10 @@ def _hoist(loop: WhileOp) -> bool:
         outer = loop.operands[index]
         for value in (loop.results[index], cond.args[index], body.args[index]):
             value.replace_all_uses_with(outer)
-    equal = _equal(loop, end)
+    equal = {i: first for i, first in equal_carried(loop, _kinds(loop)).items() if i not in invariant}
     for index, first in equal.items():
         for values in (loop.results, cond.args, body.args):
-            values[first].name_hint = values[index].name_hint or values[first].name_hint
+            values[first].name_hint = _named(values[first], values[index])
             values[index].replace_all_uses_with(values[first])
     gone = sorted([*invariant, *equal])
     if not gone:
@@ -71,33 +74,20 @@ def _hoist(loop: WhileOp) -> bool:
     return True
 
 
-def _equal(loop: WhileOp, end: Operation) -> dict[int, int]:
-    """Values that begin with the same constant, to which each turn adds the same: index -> the first such."""
-    found: dict[int, int] = {}
-    firsts: dict[tuple[Attribute, Attribute], int] = {}
-    for index, start in enumerate(loop.operands):
-        first, step = _constant(start), _step(end.operands[index], loop.regions[1].block.args[index])
-        if first is not None and step is not None:
-            known = firsts.setdefault((first, step), index)
-            if known != index:
-                found[index] = known
-    return found
+def _kinds(loop: WhileOp) -> Sequence[Hashable]:
+    """The shardings that are stated of what a loop carries."""
+    shardings = loop.attributes.get(SHARDING)
+    if isinstance(shardings, ShardingPerValueAttr):
+        return shardings.data
+    return [None] * len(loop.operands)
 
 
-def _step(value: SSAValue, before: SSAValue) -> Attribute | None:
-    """The constant that is added to what a loop carries; None if it becomes anything else."""
-    if not isinstance(value.owner, Operation) or value.owner.name != hlo.add.name:
-        return None
-    others = [operand for operand in value.owner.operands if operand is not before]
-    return _constant(others[0]) if len(others) == 1 else None
-
-
-def _constant(value: SSAValue) -> Attribute | None:
-    """The number, with its type."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
-        return None
-    return owner.properties["value"]
+def _named(first: SSAValue, other: SSAValue) -> str | None:
+    """The name of two values that are one: that of the later, which a user's function carries inside of JAX's
+    own, but not of what is only saved.
+    """
+    name = other.name_hint
+    return first.name_hint if name is None or (name.startswith("saved_") and first.name_hint) else name
 
 
 def _replace(loop: WhileOp, kept: list[int]) -> None:

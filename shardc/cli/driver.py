@@ -74,7 +74,7 @@ def write_text(path: str | None, text: str) -> None:
 
 
 def write_bytes(path: str, write: Callable[[str], object]) -> None:
-    """Let `write(name)` fill a temporary file that then takes the place of `path`."""
+    """Let `write(name)` fill a temporary file that then takes the place of `path`, with its permissions."""
     target = Path(path).resolve() if os.path.islink(path) else Path(path)  # a link stays one
     try:
         if target.is_dir():
@@ -88,7 +88,7 @@ def write_bytes(path: str, write: Callable[[str], object]) -> None:
         os.close(handle)
         try:
             write(name)
-            os.chmod(name, 0o666 & ~_umask())
+            os.chmod(name, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
             os.replace(name, target)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -67,7 +67,7 @@ def _one(given: argparse.Namespace, path: str) -> int:
         if path == "-":
             sys.stdout.write(made)
         elif made != text:
-            _replace(path, made)
+            driver.write_text(path, made)
             print(f"formatted {path}", file=sys.stderr)
     except ShardcError as error:
         print(error, file=sys.stderr)
@@ -78,14 +78,6 @@ def _one(given: argparse.Namespace, path: str) -> int:
 def _difference(old: str, new: str, name: str) -> Iterator[str]:
     for line in unified_diff(old.splitlines(True), new.splitlines(True), name, f"{name}, formatted"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _replace(path: str, text: str) -> None:
-    """Write a file at once, with the permissions that it has; a link stays one."""
-    target = os.path.realpath(path)
-    mode = os.stat(target).st_mode & 0o7777
-    driver.write_bytes(target, lambda name: Path(name).write_bytes(text.encode("utf-8")))
-    os.chmod(target, mode)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -24,7 +24,7 @@ from importlib import import_module
 from typing import Any
 
 from shardc.frontend.backward import is_backward
-from shardc.frontend.python_unpacking import assigned_from, parameters_of, unpacked_in
+from shardc.frontend.python_unpacking import assigned_from, turn_parameters, unpacked_in
 from shardc.frontend.tree_paths import last_words
 
 LOOPS = "shardc.loops"
@@ -200,7 +200,7 @@ def _of_differentiated(equation: Any, after: Mapping[str, str], count: int) -> l
     info = equation.params["jaxpr"].jaxpr.debug_info
     where = info.func_filename or "", info.func_lineno or 0, info.func_name
     turns = int(info.traced_for == "fori_loop")  # which carries the number of the turn first
-    parameters = [*parameters_of(*where), "", ""]
+    parameters = [*turn_parameters(*where), "", ""]
     carry = parameters[turns]
     parts = {path: name for path, name in unpacked_in(*where).items() if path.startswith(f"{carry}[")}
     if count - turns == 1 != len(parts):

@@ -9,14 +9,15 @@ h = jnp.tanh(x @ w)     # line 12 of model.py
 
 A statement makes a run of operations; of their values that something outside the run reads, the last is the
 one that is assigned, unless what comes next is in a function that the statement calls. The backward pass has
-the places of the forward one, and no names; what it computes anew has those of the forward pass.
+the places of the forward one, and no names, nor has what the forward pass computes for it alone
+(forward_values.py); what it computes anew has those of the forward pass.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, NameLoc, NoneAttr
@@ -25,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from shardc.dialects.locations import SourceLoc, location_of
+from shardc.frontend.forward_values import ForwardPass
 from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location
 from shardc.ops import hlo
@@ -36,16 +38,17 @@ _STACKS = "dynamic_update_index_in_dim"
 """JAX's function that puts a turn's value on the stack of a scan."""
 
 
-def name_values(module: ModuleOp, backward: Container[Operation] = ()) -> dict[SSAValue, str]:
+def name_values(module: ModuleOp, backward: Collection[Operation] = ()) -> dict[SSAValue, str]:
     """Give values the names that the lines of their Python files assign, in place; the names.
 
     `backward` are the operations of the backward pass.
     """
     callers = _callers(module, backward)
     named: dict[SSAValue, str] = {}
+    forward = ForwardPass(module, backward)
     for function in module.body.block.ops:
         if isinstance(function, FuncOp):
-            naming = _Naming(callers[function.sym_name.data], backward, named)
+            naming = _Naming(callers[function.sym_name.data], backward, forward, named)
             for block in blocks_of(function):
                 naming.block(block)
     return named
@@ -60,7 +63,7 @@ def blocks_of(op: Operation) -> Iterator[Block]:
                 yield from blocks_of(inner)
 
 
-def _callers(module: ModuleOp, backward: Container[Operation]) -> dict[str, set[Statement]]:
+def _callers(module: ModuleOp, backward: Collection[Operation]) -> dict[str, set[Statement]]:
     """Function -> the statements that call it.
 
     What has their places inside the function is JAX's own, and the places are those of its first call.
@@ -124,10 +127,15 @@ class _Naming:
     """Names the values of one function: not what the statements `callers`, which call it, have assigned."""
 
     def __init__(
-        self, callers: set[Statement], backward: Container[Operation], named: dict[SSAValue, str]
+        self,
+        callers: set[Statement],
+        backward: Collection[Operation],
+        forward: ForwardPass,
+        named: dict[SSAValue, str],
     ) -> None:
         self._callers = callers
         self._backward = backward
+        self._forward = forward
         self._named = named
 
     def block(self, block: Block) -> None:
@@ -162,6 +170,8 @@ class _Naming:
         for part in _repeats(run):
             inside = set(part)
             outside = [(result, self._readers(result, op, inside)) for op in part for result in op.results]
+            if self._backward:
+                outside = [pair for pair in outside if self._forward.computes_with(pair[0])] or outside
             read = [result for result, readers in outside if readers]
             computed = [result for result, readers in outside if not all(map(_hands_on, readers))]
             self._named |= _name_results(read, computed, statement)

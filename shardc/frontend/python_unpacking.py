@@ -30,8 +30,11 @@ def unpacked_in(file: str, line: int, function: str) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=256)
-def parameters_of(file: str, line: int, function: str) -> tuple[str, ...]:
-    """The parameters by position of the function at a line, or of its one lambda; `self` is left out."""
+def turn_parameters(file: str, line: int, function: str) -> tuple[str, ...]:
+    """The two parameters that a loop gives its body, the function at a line or its one lambda.
+
+    What `functools.partial` binds stands before them, and what has defaults behind.
+    """
     found = [
         node.args
         for node in _nodes(file, (line, sys.maxsize))
@@ -40,7 +43,9 @@ def parameters_of(file: str, line: int, function: str) -> tuple[str, ...]:
     if len(found) != 1:
         return ()
     names = [argument.arg for argument in (*found[0].posonlyargs, *found[0].args)]
-    return tuple(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    needed = names[: len(names) - len(found[0].defaults)]
+    return tuple(needed[-2:] if len(needed) > 1 else names[:2])
 
 
 def _is_at(node: ast.FunctionDef | ast.Lambda, line: int, function: str) -> bool:

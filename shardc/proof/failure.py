@@ -63,11 +63,10 @@ def difference(
     path = ()
     if seen.really or first:
         noted = Constants(shapes.whole), Constants(shapes.local)
-        path = _path(shapes, draw, inputs, seen.number, noted)
-        again = _first(shapes, found, _off(shapes, draw, inputs, found, noted)) if seen.really else seen
-        if again.number != seen.number:
-            path = _path(shapes, draw, inputs, again.number)
-        seen = again
+        wrong = _wrong(shapes, draw, inputs, noted)
+        if seen.really:
+            seen = _first(shapes, found, _off(shapes, draw, inputs, found, noted))
+        path = way_back(shapes.local, shapes.local.main.body.results[seen.number], wrong)
     want, have = seen.want, seen.have
     if is_exact(want):
         want, have = want["shadow"], have["shadow"]
@@ -146,20 +145,17 @@ def _size(array: Array) -> Array:
     return np.maximum.reduce(found) if found else np.zeros(array.shape)
 
 
-def _path(
-    shapes: Reduced,
-    draw: Draw,
-    inputs: Sequence[Array],
-    number: int,
-    noted: tuple[Constants, Constants] | None = None,
-) -> tuple[Step, ...]:
-    """The way back from a result; `noted` gets the constants of both programs."""
+def _wrong(
+    shapes: Reduced, draw: Draw, inputs: Sequence[Array], noted: tuple[Constants, Constants]
+) -> dict[int, int]:
+    """The values of the per-device program that do not occur in the global one, and when they are made;
+    `noted` gets the constants of both programs.
+    """
     known = _residues([[array] for array in inputs])
 
     def of_whole(node: Node, values: list[Blocks]) -> None:
         known.extend(_residues(values))
-        if noted:
-            noted[0].note(node, values)
+        noted[0].note(node, values)
 
     evaluate(shapes.whole, draw, inputs, of_whole)
     right = distinct(np.concatenate(known)) if known else np.empty(0, np.uint64)
@@ -167,14 +163,13 @@ def _path(
     time = count()
 
     def of_local(node: Node, values: list[Blocks]) -> None:
-        if noted:
-            noted[1].note(node, values)
+        noted[1].note(node, values)
         for value, blocks in zip(node.results, values, strict=True):
             if not all(_occur(found, right) for found in _residues([blocks])):
                 wrong.setdefault(value, next(time))
 
     evaluate(shapes.local, draw, inputs, of_local)
-    return way_back(shapes.local, shapes.local.main.body.results[number], wrong)
+    return wrong
 
 
 def _at(graph: Graph, step: Step) -> Step | None:

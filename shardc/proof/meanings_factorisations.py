@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -66,7 +67,7 @@ def _beside(op: Op, factor: Array, matrix: Array, options: Mapping[str, int]) ->
 
 def _hashed(states: Residues, residues: Residues) -> Residues:
     """One number for each state and the numbers that belong to it."""
-    rows = residues.reshape((*states.shape, -1))
+    rows = residues.reshape((*states.shape, math.prod(residues.shape[states.ndim :])))
     for place in range(rows.shape[-1]):
         states = field.hashed(0, [states, rows[..., place]])
     return states

@@ -238,6 +238,10 @@ def _transpose(program: Program, node: Node) -> None:
 def _reshape(program: Program, node: Node) -> None:
     (operand,), (result,) = node.operands, node.results
     line = f"reshape in line {node.loc.line}"
+    if 0 in program.shape(operand):
+        for value in (operand, result):
+            program.pin(value, line, *range(len(program.shape(value))))
+        return
     for left, right in _matching(program.shape(operand), program.shape(result)):
         sides = [
             [program.key(value, dim) for dim in dims] for value, dims in ((operand, left), (result, right))

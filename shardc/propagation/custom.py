@@ -63,8 +63,6 @@ def _problem(size: dict[int, int], count: int, sets: Sequence[tuple[str, list[in
         return "a factor has no size"
     if size.keys() - used:
         return f"no dimension has factor {name(min(size.keys() - used))}"
-    if 0 in size.values():
-        return "a factor has size 0"
     kinds = [factor for key, factors in sets if key in _KINDS for factor in factors]
     blocked = [factor for key, factors in sets if key == _BLOCKED for factor in factors]
     if any(len(set(listed)) < len(listed) for listed in (kinds, blocked)):

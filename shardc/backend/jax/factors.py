@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf, isnan
 from typing import cast
+
+import numpy as np
 
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.ranges import splat
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
-from shardc.graph import Dense, Graph, Node, Region, walk
+from shardc.graph import Graph, Node, Region, walk
 from shardc.ops import hlo
 from shardc.semantics.lapack import options_of, routine
 
@@ -119,22 +121,12 @@ def _reached(value: int, users: Mapping[int, Sequence[Node]]) -> Iterator[Node]:
 def _is_filling(test: Node, node: Node, made: Mapping[int, Node]) -> bool:
     """Whether a choice is a result of the call, or NaN."""
     _, found, fill = test.operands
-    return found in _kept(node) and isnan(_number(fill, made))
+    filling = splat(fill, made)
+    return found in _kept(node) and filling is not None and bool(np.isnan(cast(np.generic, filling)))
 
 
 def _is_zero(test: Node, made: Mapping[int, Node]) -> bool:
-    return test.attrs["comparison_direction"] == "EQ" and _number(test.operands[1], made) == 0
-
-
-def _number(value: int, made: Mapping[int, Node]) -> float:
-    """How large the one number is that a constant is everywhere; infinite for anything else."""
-    node = made.get(value)
-    while node is not None and node.name == hlo.broadcast_in_dim.name:
-        node = made.get(node.operands[0])
-    if node is None or node.name != hlo.constant.name:
-        return inf
-    data = cast(Dense, node.attrs["value"])
-    return abs(complex(cast(complex, data.data[()]))) if data.is_splat else inf
+    return test.attrs["comparison_direction"] == "EQ" and splat(test.operands[1], made) == 0
 
 
 @JAX.prints(idiom.factors)

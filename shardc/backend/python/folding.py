@@ -40,10 +40,10 @@ from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
-from shardc.backend.python.ranges import Range, bounds
+from shardc.backend.python.ranges import Range, bounds, splat
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
-from shardc.graph import Dense, Graph, Node, Region, identity, walk
+from shardc.graph import Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -160,12 +160,7 @@ class _Folder:
 
     def splat(self, value: int) -> object:
         """The element of a constant that has one, through broadcasts."""
-        made = self.made.get(value)
-        if made is None or made.name == hlo.broadcast_in_dim.name:
-            return None if made is None else self.splat(made.operands[0])
-        if made.name != hlo.constant.name or not cast(Dense, made.attrs["value"]).is_splat:
-            return None
-        return cast(Dense, made.attrs["value"]).data[()]
+        return splat(value, self.made)
 
 
 def _two_way(folder: _Folder, node: Node) -> Node:

@@ -1,4 +1,5 @@
-"""Between which bounds integers lie that devices, loops and arange count with, as far as their making tells.
+"""What numbers are, as far as their making tells: one everywhere, or within which bounds integers lie that
+devices, loops and arange count with.
 
 Of a table that devices look themselves up in, the bounds are those of all its numbers.
 """
@@ -52,6 +53,16 @@ def bounds(
         left = _ANY
     found = None if left is None or right is None else _ARITHMETIC[node.name](left, right)
     return found if found and -_LIMIT <= found[0] and found[1] < _LIMIT else None
+
+
+def splat(value: int, made: Mapping[int, Node]) -> object:
+    """The one element of a constant that has it everywhere, through broadcasts; None of anything else."""
+    node = made.get(value)
+    if node is None or node.name == hlo.broadcast_in_dim.name:
+        return None if node is None else splat(node.operands[0], made)
+    if node.name != hlo.constant.name or not cast(Dense, node.attrs["value"]).is_splat:
+        return None
+    return cast(Dense, node.attrs["value"]).data[()]
 
 
 def _constant(value: Dense) -> Range | None:

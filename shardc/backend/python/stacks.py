@@ -43,9 +43,9 @@ def layer(folder: Program, node: Node) -> Node | None:
 
 def put_layer(folder: Program, node: Node) -> Node | None:
     stack, update, start = node.operands[:3] if len(node.operands) > 2 else (0, 0, 0)
-    made = folder.only(update, *_RESHAPES)
+    made = folder.made.get(update)
     shape = folder.shape(stack)
-    if made is None or folder.shape(made.operands[0]) != shape[1:] or not shape:
+    if made is None or made.name not in _RESHAPES or folder.shape(made.operands[0]) != shape[1:] or not shape:
         return None
     if folder.shape(update) != (1, *shape[1:]) or not _inside(folder, start, shape[0]):
         return None

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from shardc.backend.python import idiom
-from shardc.backend.python.ranges import Range, bounds
-from shardc.graph import Dense, Graph, Node
+from shardc.backend.python.ranges import Range, bounds, splat
+from shardc.graph import Graph, Node
 from shardc.ops import hlo
 
 _AT = {hlo.dynamic_slice.name: (idiom.sliced.name, 1), hlo.dynamic_update_slice.name: (idiom.updated.name, 2)}
@@ -64,12 +64,4 @@ def _counted(made: Mapping[int, Node], start: int, size: int) -> int | None:
     if test.attrs["comparison_direction"] != "LT" or test.operands[0] != index or index not in more.operands:
         return None
     (added,) = [value for value in more.operands if value != index] or (index,)
-    return index if (_number(made, test.operands[1]), _number(made, added)) == (0, size) else None
-
-
-def _number(made: Mapping[int, Node], value: int) -> int | None:
-    node = made.get(value)
-    if node is None or node.name != hlo.constant.name:
-        return None
-    data = cast(Dense, node.attrs["value"])
-    return None if data.shape or data.data.dtype.kind not in "iu" else int(data.data)
+    return index if (splat(test.operands[1], made), splat(added, made)) == (0, size) else None

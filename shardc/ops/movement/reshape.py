@@ -23,15 +23,20 @@ def _types(op: UntypedOp) -> Types:
     return (result,)
 
 
-def _rule(op: Op) -> FactorRule | None:
+def _rule(op: Op) -> FactorRule:
     """Both shapes are cut, major to minor, into common factors where they line up: 8x4 -> 2x16: ij,k -> i,jk.
 
-    Where they don't, each side has its own factors until both products meet again. None for empty tensors.
+    Where they don't, each side has its own factors until both products meet again, and so has each of empty
+    tensors.
     """
-    if op.operands[0].size == 0:
-        return None
     builder = RuleBuilder(op)
     source, target = _Side(op.operands[0].shape), _Side(op.results[0].shape)
+    if op.operands[0].size == 0:
+        for dim, size in enumerate(source.shape):
+            builder.factor(size, {0: dim}, plain=False)
+        for dim, size in enumerate(target.shape):
+            builder.factor(size, results={0: dim}, plain=False)
+        return builder.build(linear=[[0]], monotone=[[0]])
     while not (source.done and target.done):
         if source.size == 1:
             builder.factor(1, {0: source.dim}, plain=False)

@@ -51,3 +51,33 @@ func.func @counters(%x: tensor<8xi32>) -> (tensor<i32>, tensor<8xi32>) {
   }
   return %r#1, %r#3 : tensor<i32>, tensor<8xi32>
 }
+
+// Stacks that begin alike and get the same in each turn are one; what begins elsewhere, or gets another value, stays.
+// CHECK-LABEL: func.func @stacks
+// CHECK:         stablehlo.while(%{{.*}} = %zero, %[[a:[a-z]+]] = %zeros, %[[c:[a-z]+]] = %zeros_too, %{{.*}} = %x) : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK:           stablehlo.dynamic_update_slice %[[a]]
+// CHECK:         func.return %r_1, %r_1, %r_2, %r_3
+func.func @stacks(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %nothing = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %nothing, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %zeros_too = stablehlo.broadcast_in_dim %nothing, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %r:5 = stablehlo.while(%i = %zero, %a = %zeros, %b = %zeros_too, %c = %zeros_too, %d = %x) : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %u = stablehlo.dynamic_slice %d, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>
+    %v = stablehlo.tanh %u : tensor<1xf32>
+    %v_too = stablehlo.tanh %u : tensor<1xf32>
+    %a_1 = stablehlo.dynamic_update_slice %a, %v, %i : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %b_1 = stablehlo.dynamic_update_slice %b, %v_too, %i : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %c_1 = stablehlo.dynamic_update_slice %c, %u, %i : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %d_1 = stablehlo.dynamic_update_slice %d, %v, %i : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %a_1, %b_1, %c_1, %d_1 : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  }
+  return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}

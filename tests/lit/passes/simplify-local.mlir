@@ -276,3 +276,34 @@ func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32
   %6 = stablehlo.concatenate %zeros, %negative, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return %4, %5, %6 : tensor<6xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// Of an integer and two numbers there is one number; what is used elsewhere stays, and so do floats.
+// CHECK-LABEL: @sums
+// CHECK: [[SIX:%.*]] = stablehlo.constant dense<6> : tensor<i32>
+// CHECK: [[A:%.*]] = stablehlo.subtract [[SIX]], %i
+// CHECK: [[TWO:%.*]] = stablehlo.constant dense<2> : tensor<i32>
+// CHECK: [[B:%.*]] = stablehlo.subtract %i, [[TWO]]
+// CHECK: [[C:%.*]] = stablehlo.subtract %three, %i
+// CHECK: [[C1:%.*]] = stablehlo.add [[C]], %one
+// CHECK: [[D:%.*]] = stablehlo.multiply [[C]], [[C1]]
+// CHECK: [[X:%.*]] = stablehlo.add %x, %half
+// CHECK: [[Y:%.*]] = stablehlo.add [[X]], %half
+// CHECK: func.return [[A]], [[B]], %i, [[D]], [[Y]]
+func.func @sums(%i: tensor<i32>, %x: tensor<f32>) -> (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<f32>) {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = stablehlo.subtract %seven, %i : tensor<i32>
+  %1 = stablehlo.subtract %0, %one : tensor<i32>
+  %2 = stablehlo.add %one, %i : tensor<i32>
+  %3 = stablehlo.subtract %2, %three : tensor<i32>
+  %4 = stablehlo.subtract %i, %three : tensor<i32>
+  %5 = stablehlo.add %4, %three : tensor<i32>
+  %6 = stablehlo.subtract %three, %i : tensor<i32>
+  %66 = stablehlo.add %6, %one : tensor<i32>
+  %7 = stablehlo.multiply %6, %66 : tensor<i32>
+  %8 = stablehlo.add %x, %half : tensor<f32>
+  %9 = stablehlo.add %8, %half : tensor<f32>
+  return %1, %3, %5, %7, %9 : tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<f32>
+}

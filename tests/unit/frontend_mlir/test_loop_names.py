@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,17 @@ def stacked(x):
     return lax.scan(lambda total, y: (total + y, {"sum": total, "own": y * y}), x[0], x)[1]
 
 
+def bound(params, xs):
+    def cell(params, carry, x, scale=2.0):
+        h, c = carry
+        c = jnp.tanh(c + scale * params * h * x)
+        return (h * c, c), None
+    from functools import partial
+    from jax import grad
+    start = (params, params)
+    return grad(lambda p: lax.scan(partial(cell, p), start, xs)[0][0].sum())(params)
+
+
 def keys(key, x):
     def draw(carry, y):
         key, total = carry
@@ -85,6 +97,13 @@ def test_a_fori_loop_counts_once(model: Any) -> None:
 def test_two_loops_of_a_line_have_their_own_names(model: Any) -> None:
     text = source(model.both, (5, 4))
     assert "    def step(i, acc):\n" in text and "    def step_1(i, product):\n" in text
+
+
+def test_a_function_of_which_parameters_are_bound(model: Any) -> None:
+    """Also where it is differentiated, and JAX has forgotten the paths."""
+    text = source(model.bound, (4,), (5, 4))
+    assert re.search(r"^ +h, c\w*, saved_h, saved_c, saved_c_sub = carry$", text, re.M)
+    assert ", d_h, d_c = carry\n" in text
 
 
 def test_what_is_stacked_without_a_name(model: Any) -> None:

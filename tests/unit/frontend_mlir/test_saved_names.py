@@ -52,6 +52,13 @@ def gated(params, x):
     return jnp.sum(lax.scan(cell, jnp.zeros((5, 4)), x)[0])
 
 
+def last(params, x):
+    def cell(h, p):
+        h = jnp.tanh(h @ p)
+        return h, h
+    return jnp.sum(lax.scan(cell, x, params)[1])
+
+
 class Model:
     def cell(self, acc, w):
         return jnp.tanh(acc @ w), None
@@ -125,3 +132,11 @@ def test_a_fori_loop_of_which_a_derivative_is_taken(model: Any) -> None:
 def test_the_body_may_be_a_method(model: Any) -> None:
     text = source(model.Model(), jax.ShapeDtypeStruct((3, 4, 4), "float32"), (5, 4))
     assert "        acc, saved_acc, saved_" in text and "saved_lowered" not in text
+
+
+def test_what_a_line_computes_for_the_backward_pass_alone_has_not_its_name(model: Any) -> None:
+    """1 - tanh is of the line of tanh. What is stacked and saved, too, is one stack."""
+    text = source(model.last, jax.ShapeDtypeStruct((3, 4, 4), "float32"), (5, 4))
+    assert "h_1 = jnp.tanh(h @ params[i])\n" in text
+    assert "        h, saved_h, saved_h_1, saved_h_sub = carry\n" in text
+    assert "saved_h_sub.at[i].set(1.0 - h_1)" in text
