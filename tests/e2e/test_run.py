@@ -222,6 +222,16 @@ def test_a_rank_is_named_however_it_ends(tmp_path: Path, end: str, code: int):
     assert done.stderr.splitlines()[-1] == f"shardc run: process 2 was ended by signal {name}"
 
 
+def test_a_rank_that_leaves_the_others_is_named(tmp_path: Path):
+    """It ends with code 0, and mpiexec kills the others since it has not said that it would."""
+    pytest.importorskip("mpi4py")
+    body = "import os\nMPI.COMM_WORLD.Barrier()\nif who() == 2: os._exit(0)\nMPI.COMM_WORLD.Barrier()"
+    done = command("run", script(MPI, tmp_path, body), *MPI)
+    assert done.returncode == 1
+    said = "shardc run: process 2 ended with code 0, and without MPI_Finalize, while others ran"
+    assert done.stderr.splitlines()[-1] == said
+
+
 ON_AND_ON = """
 import os
 module = load_program(sys.argv[1])
