@@ -1,12 +1,15 @@
 """Arrays that NumPy's operators write their results into: large ones that nothing holds, not even a name.
 
-    t = x + y                  return (x + y) / 3.0
-    return t / 3.0
+    t = x + y                  return (x + y) - z
+    return t - z
 
-The left makes two arrays, the right one: https://numpy.org/doc/1.13/release.html, "temporary elision".
+The left makes two arrays, the right one: https://numpy.org/doc/1.13/release.html, "temporary elision". The
+other operand is an array of the same shape, or a number whose dtype is no wider: Python's own have 64 bits.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from shardc.backend.python.elementwise import exactness, is_operator
 from shardc.graph import Graph, Node
@@ -18,6 +21,9 @@ ELISION = 256 * 1024
 COMMUTING = frozenset(("+", "*", "&", "|", "^"))
 """Operators that write into either operand; others only into the first."""
 
+PYTHON = frozenset(("f64", "i64", "c128"))
+"""The dtypes of arrays that are written over beside a number of Python's."""
+
 _OTHERS = frozenset(("-", "/", "~", "<<", ">>"))
 
 
@@ -28,11 +34,23 @@ def symbol_of(name: str) -> str | None:
     return text if text is not None and is_operator(text) else None
 
 
-def written_over(graph: Graph, value: int, user: Node) -> bool:
-    """Whether an operation's result goes where an operand's is, if that is an array which nothing holds."""
+def written_over(graph: Graph, made: Mapping[int, Node], value: int, user: Node) -> bool:
+    """Whether an operation's result goes where an operand's is, if that is an array which nothing holds.
+    `made` says what makes each value."""
     type = graph.type(value)
     if type.nbytes < ELISION or len(user.results) != 1 or graph.type(user.results[0]) != type:
         return False
     divides = user.name == hlo.divide.name and exactness(type.dtype) == "inexact"
     symbol = "/" if divides else symbol_of(user.name)
-    return symbol in COMMUTING or (symbol in _OTHERS and user.operands[0] == value)
+    if symbol not in COMMUTING and (symbol not in _OTHERS or user.operands[0] != value):
+        return False
+    return all(_fits(other, made, type.dtype) for other in user.operands if other != value)
+
+
+def _fits(value: int, made: Mapping[int, Node], dtype: str) -> bool:
+    """Whether a value is written in its whole shape, or as a number that is no wider than the dtype."""
+    node = made.get(value)
+    if node is not None and node.name == hlo.broadcast_in_dim.name:
+        node = made.get(node.operands[0])
+        return dtype in PYTHON and node is not None and node.name == hlo.constant.name
+    return dtype in PYTHON or node is None or node.name not in (hlo.constant.name, hlo.iota.name)

@@ -15,6 +15,10 @@ from shardc.backend.python.writer import Writer
 from shardc.graph import DTYPES, Graph, Node, is_builtin
 
 
+def _never(graph: Graph, made: Mapping[int, Node], value: int, user: Node) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Target:
     """A language to write: its name, its array module, and its printers.
@@ -30,7 +34,7 @@ class Target:
     otherwise: Printer | None = None
     tuples: bool = True
     deletes: bool = False
-    written_over: Callable[[Graph, int, Node], bool] = lambda graph, value, user: False
+    written_over: Callable[[Graph, Mapping[int, Node], int, Node], bool] = _never
 
     def printer(self, name: str) -> Printer | None:
         """What prints an operation, if the language can say it."""

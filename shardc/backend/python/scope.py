@@ -160,7 +160,8 @@ class Scope(Values):
         return kept and self._written_over(value, term, self.uses.user[value]) and self._goes_on(term.expr)
 
     def _written_over(self, value: int, term: Term, user: Node) -> bool:
-        return term.shape == self.type(value).shape and self.target.written_over(self.graph, value, user)
+        over = self.target.written_over
+        return term.shape == self.type(value).shape and over(self.graph, self.emission.made, value, user)
 
     def _goes_on(self, expr: Expr) -> bool:
         """Whether the text is one to read when it is broken."""

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeVar, cast
 
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh, runs_evenly
-from shardc.backend.numpy.elision import COMMUTING, ELISION, symbol_of
+from shardc.backend.numpy.elision import COMMUTING, ELISION, PYTHON, symbol_of
 from shardc.graph import Graph, Node
 from shardc.ops import OpDef
 
@@ -116,12 +116,20 @@ def row_major(it: Evaluation) -> Allocation:
     return Allocation(fresh(Buffer(it.nbytes), it.shape))
 
 
+def _narrow(it: Evaluation) -> bool:
+    """Whether the numbers among the operands are no wider than the result; one of NumPy's on the left decides
+    itself where the result goes."""
+    python = any(view.buffer is None for view in it.operands)
+    first = it.operands[0]
+    return (it.dtype in PYTHON or not python) and (first.shape == it.shape or first.buffer is None)
+
+
 def operator(symbol: str) -> Allocates:
     """x + y; large temporaries are written over, the second only if the operator commutes."""
 
     def rule(it: Evaluation) -> Allocation:
         last = len(it.operands) if symbol in COMMUTING else 1
-        if any(view.shape not in ((), it.shape) for view in it.operands):
+        if any(view.shape not in ((), it.shape) for view in it.operands) or not _narrow(it):
             return array(it)
         for view, temporary, value in list(zip(it.operands, it.temporary, it.node.operands, strict=True))[
             :last
