@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from shardc.launch.program import load_program
-from shardc.launch.solving import REPEATS, STEADY, Clock, quickest
+from shardc.launch.timing import REPEATS, Clock, quickest
 from shardc.launch.working import Product
 
 STARTS = 5
@@ -61,7 +61,7 @@ def measure(processes: Processes) -> None:
     if names:
         _plans(processes, folder, names, reference)
     else:
-        (seconds,) = quickest([reference], processes.clock, STEADY)
+        (seconds,) = quickest([reference], processes.clock)
         if processes.first:
             _written(folder / AT_FIT, [*_kept(folder / AT_FIT, []), seconds])
 
@@ -73,7 +73,7 @@ def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: 
     for _, group in groupby(names, lambda name: name.rpartition("-")[0]):
         plans = [*group]
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
-        *seconds, beside = quickest([*runs, reference], processes.clock, STEADY, TURNS)
+        *seconds, beside = quickest([*runs, reference], processes.clock, TURNS)
         for name, own in zip(plans, seconds, strict=True):
             before, reference_before, starts = found.get(name, (own, beside, 0))
             found[name] = min(own, before), min(beside, reference_before), starts + 1

@@ -33,7 +33,7 @@ from bench.ruler import programs
 from bench.suites import lowered
 from shardc.compilation import emit
 from shardc.launch.program import load_program
-from shardc.launch.solving import STEADY, Clock, quickest
+from shardc.launch.timing import Clock, quickest
 from shardc.planning.machines import load
 
 LARGE = 256
@@ -100,8 +100,8 @@ def tried(number: int, machines: Sequence[str], times: int, folder: Path) -> Fou
     placed = jax.device_put(arguments)
     parts = [modelled(graph, load(each)) for each in machines]
     assert all(sends == 0 for sends, _, _ in parts)
-    alone = Clock(lambda: None, lambda own: own, jax.block_until_ready)
-    (seconds,) = quickest([lambda: module.main(*placed)], alone, STEADY)
+    alone = Clock(lambda: None, lambda own: own[None], jax.block_until_ready)
+    (seconds,) = quickest([lambda: module.main(*placed)], alone)
     return Found(name, tuple((products, products + rest) for _, products, rest in parts), seconds, wrong)
 
 

@@ -46,6 +46,11 @@ _DEVICES = "--devices says how many each process has of its CPU"
 _PLACES = "who the others are say JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
 
 
+_LACKING = "UNIMPLEMENTED: "
+"""How XLA's errors begin of what it lacks."""
+_ELSEWHERE = "shardc run --mpi has all operations; XLA has more on accelerators than on CPUs"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Join the others, and run the program with them."""
     done: list[bool] = []
@@ -145,14 +150,28 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     # nobody leaves the others waiting
     group.agree(lambda: blocks.update(inputs_of(given.inputs, params, own, say)))
     local = {name: joined(held, params[name]) for name, held in blocks.items()}
-    made = module.main_local(*arguments_of(local))
-    found = results_of(jax.block_until_ready(made), results)  # nothing is said before they are there
+    made = _made(jax, module, arguments_of(local))
+    found = results_of(made, results)  # nothing is said before they are there
     if given.outputs:
         held = {name: _held(array, numbers) for name, array in found.items()}
         save(given.outputs, held, results, group)
     if jax.process_index() == 0:
         where = f"{jax.process_count()} processes x {jax.local_device_count()} devices"
         print("\n".join(describe(results, where)), flush=True)
+
+
+def _made(jax: Any, module: ModuleType, arguments: Sequence[Any]) -> Any:
+    """The results, when they are there. ShardcError for what XLA does not compile for these devices, which it
+    says before anything runs."""
+    try:
+        return jax.block_until_ready(module.main_local(*arguments))
+    except jax.errors.JaxRuntimeError as error:
+        said = str(error).partition("\n")[0]
+        if not said.startswith(_LACKING):
+            raise
+        raise ShardcError(
+            f"XLA cannot compile this program here: {said.removeprefix(_LACKING)}", hint=_ELSEWHERE
+        ) from error
 
 
 def joined(held: Mapping[int, np.ndarray[Any, Any]], layout: Placed) -> np.ndarray[Any, Any]:

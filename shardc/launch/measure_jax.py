@@ -22,8 +22,8 @@ from shardc.launch.measuring import (
     processes,
     write,
 )
-from shardc.launch.solving import Clock
-from shardc.launch.working import Function, Product, blocks, measured
+from shardc.launch.timing import Call, Clock
+from shardc.launch.working import Function, Product, blocks, first_product, measured
 from shardc.ops import OpDef, spmd
 
 _MULTIPLIES = {"cpu": ("f32", "f64", "bf16"), "tpu": ("f32", "bf16")}
@@ -62,9 +62,10 @@ def measure(file: str, of: str) -> None:
     first, count = jax.devices()[0], len(jax.devices())
     site = _site(first, count)
     together, scale = clock(), 1 if first.platform == "cpu" else _LARGER
-    links = connected(lambda: _runs(jax, count, scale), count, site, together, of)
     work, dtypes = Work(jax), _MULTIPLIES.get(first.platform, _ANYWHERE)
-    device = measured(work.product, work.function, dtypes, together, scale)
+    between = work.product(first_product(scale))
+    links = connected(lambda: _runs(jax, count, scale), count, site, between, together, of)
+    device = measured(work.product, work.functions, dtypes, together, scale)
     if jax.process_index() == 0:
         write(file, site, device, links, of)
 
@@ -82,13 +83,13 @@ def clock() -> Clock:
     """Of all processes of JAX."""
     jax: Any = import_module("jax")
     if jax.process_count() == 1:
-        return Clock(lambda: None, lambda seconds: seconds, jax.block_until_ready)
+        return Clock(lambda: None, lambda seconds: seconds[None], jax.block_until_ready)
     tools: Any = import_module("jax.experimental.multihost_utils")
 
-    def slowest(seconds: Any) -> Any:
-        return np.max(np.asarray(tools.process_allgather(seconds.astype(np.float32))), axis=0)
+    def everyone(seconds: Any) -> Any:
+        return np.asarray(tools.process_allgather(seconds.astype(np.float32)))
 
-    return Clock(lambda: tools.sync_global_devices("measure"), slowest, jax.block_until_ready)
+    return Clock(lambda: tools.sync_global_devices("measure"), everyone, jax.block_until_ready)
 
 
 class Names:
@@ -115,19 +116,18 @@ class Work:
 
     def __init__(self, jax: Any) -> None:
         self.jax = jax
-        self._placed: dict[int, list[Any]] = {}
 
-    def product(self, product: Product) -> Callable[[], object]:
+    def product(self, product: Product) -> Call:
         with self.jax.enable_x64(product.dtype == "f64"):
             a, b = (self.jax.numpy.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
             return self._compiled(product.run, a, b)
 
-    def function(self, work: Function, side: int) -> Callable[[], object]:
-        if side not in self._placed:
-            self._placed[side] = [*map(self.jax.numpy.asarray, blocks(side))]
-        return self._compiled(partial(work.run, Names(self.jax)), *self._placed[side])
+    def functions(self, side: int) -> Callable[[Function], Call]:
+        """What makes calls of functions of the same blocks."""
+        x, y = map(self.jax.numpy.asarray, blocks(side))
+        return lambda work: self._compiled(partial(work.run, Names(self.jax)), x, y)
 
-    def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
+    def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Call:
         call = self.jax.jit(function).lower(*arrays).compile()
         return lambda: call(*arrays)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import cycle
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from shardc.graph.attrs import ConvDims, ScatterDims
 from shardc.graph.types import DTYPES
 from shardc.launch.measuring import SIZES, Piece, block_shape, connected, operand_bytes, processes, write
-from shardc.launch.solving import Clock
-from shardc.launch.working import Function, Product, blocks, measured
+from shardc.launch.timing import Call, Clock
+from shardc.launch.working import Function, Product, blocks, first_product, measured
 from shardc.ops import OpDef, spmd
 from shardc.semantics import ops
 
@@ -30,8 +29,9 @@ def main() -> int:
     comm: Any = Comm({"x": world.size}, ["x"])
     together = clock(world)
     site = processes("MPI", world.size)
-    links = connected(lambda: _runs(comm, world.size), world.size, site, together, of)
-    device = measured(product, function, ("f32", "f64"), together, fuses=False)
+    between = product(first_product())
+    links = connected(lambda: _runs(comm, world.size), world.size, site, between, together, of)
+    device = measured(product, functions, ("f32", "f64"), together, fuses=False)
     if world.rank == 0:
         write(file, site, device, links, of)
     return 0
@@ -39,10 +39,10 @@ def main() -> int:
 
 def clock(world: Any) -> Clock:
     """Of all processes of a communicator."""
-    return Clock(world.Barrier, lambda seconds: np.max(world.allgather(seconds), axis=0))
+    return Clock(world.Barrier, lambda seconds: np.stack(world.allgather(seconds)))
 
 
-def product(product: Product) -> Callable[[], object]:
+def product(product: Product) -> Call:
     """What multiplies matrices of ones."""
     a, b = (np.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
     return lambda: product.run(a, b)
@@ -69,14 +69,13 @@ _APART = 96 << 20
 """Bytes that are read before the same are read again: more than a processor's share of most caches."""
 
 
-def function(work: Function, side: int) -> Callable[[], object]:
-    """What runs a function on blocks of so many rows, each time on others: in a program, what an operation
-    reads was seldom read just before. The memory of results is used again at once, as in programs."""
+def functions(side: int) -> Callable[[Function], Call]:
+    """What makes calls of functions on blocks of so many rows, each time on others: in a program, what an
+    operation reads was seldom read just before. The memory of results is used again at once, as there."""
     given, names = copies(side), Names()
-    return lambda: work.run(names, *next(given))
+    return lambda work: lambda: work.run(names, *next(given))
 
 
-@cache
 def copies(side: int) -> Iterator[tuple[Any, Any]]:
     """Pairs of equal blocks, each in memory of its own, again and again."""
     x, y = blocks(side)
@@ -89,7 +88,7 @@ def _runs(comm: Any, count: int) -> Iterator[Piece]:
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
         x = np.ones(block_shape(size, count), np.float32)
-        calls: list[tuple[OpDef, bool, Callable[[], object]]] = [
+        calls: list[tuple[OpDef, bool, Call]] = [
             (spmd.all_reduce, False, lambda x=x: comm.psum(x, "x")),
             (spmd.collective_permute, False, lambda x=x: comm.ppermute(x, "x", ring)),
         ]

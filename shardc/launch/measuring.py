@@ -1,8 +1,8 @@
 """What is measured in every process, and a machine fitted to it.
 
 Collectives of several sizes along rows and columns, and what a device does by itself (working.py), each the
-quickest of several runs, in turns. All devices work at once, so what they share shows. A link of kind
-`shared` is fitted (formulas: planning/machines/links.py) by ratio (solving.py).
+quickest of several runs, in turns (timing.py). All devices work at once, so what they share shows. A link of
+kind `shared` is fitted (formulas: planning/machines/links.py) by ratio (solving.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from shardc.launch.fitting import TURNED_BYTES, Device, Timed, rate
-from shardc.launch.solving import Clock, nearest, quickest
+from shardc.launch.solving import nearest
+from shardc.launch.timing import Call, Clock, exchanged
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
 from shardc.planning.machines import Link, Own, load
@@ -95,14 +96,14 @@ _BANDWIDTHS = {
 """What the bandwidth of a link of a kind counts."""
 
 
-Piece = tuple[OpDef, int, bool, Callable[[], object]]
+Piece = tuple[OpDef, int, bool, Call]
 """A collective, the bytes of a device's operand, whether blocks are columns, and the call."""
 
 
-def sampled(pieces: Iterable[Piece], clock: Clock) -> list[Sample]:
-    """The pieces, timed in turns."""
+def sampled(pieces: Iterable[Piece], work: Call, clock: Clock) -> list[Sample]:
+    """The pieces, timed in turns, after some work."""
     made = [*pieces]
-    times = quickest([run for *_, run in made], clock)
+    times = exchanged([run for *_, run in made], work, clock)
     return [
         Sample(kind, nbytes, seconds, strided)
         for (kind, nbytes, strided, _), seconds in zip(made, times, strict=True)
@@ -110,13 +111,14 @@ def sampled(pieces: Iterable[Piece], clock: Clock) -> list[Sample]:
 
 
 def connected(
-    pieces: Callable[[], Iterable[Piece]], devices: int, site: Site, clock: Clock, of: str
+    pieces: Callable[[], Iterable[Piece]], devices: int, site: Site, work: Call, clock: Clock, of: str
 ) -> Links:
-    """The link of the pieces' collectives; where `of` names a machine, its links, and nothing is sent."""
+    """The link of the pieces' collectives, each after `work`; where `of` names a machine, its links, and
+    nothing is sent."""
     if of:
         machine = load(of)
         return Links(machine.links, machine.axes)
-    return fit(sampled(pieces(), clock), devices, site.link)
+    return fit(sampled(pieces(), work, clock), devices, site.link)
 
 
 def block_shape(size: int, devices: int) -> tuple[int, int]:

@@ -46,7 +46,8 @@ class Ranks(Protocol):
         ...
 
     def first(self, code: int) -> tuple[str, int] | None:
-        """Of a run that ended with `code`, who failed first, and its code, or minus a signal's number."""
+        """Of a run that ended with `code`, who failed first, and its code, or minus a signal's number; 0 of
+        one that ended while others needed it."""
         ...
 
 
@@ -199,14 +200,16 @@ def _watch(running: Sequence[_Running], order: Order, limit: float | None) -> tu
         if code := _ended(one):
             ranks = one.command.ranks
             first = ranks.first(code) if ranks is not None else None
-            name, code = first or (one.command.name, code)
-            return (code if code > 0 else 128 - code), f"{name} {_how(code)}"
+            name, own = first or (one.command.name, code)
+            return (own if own > 0 else 128 - own if own else 1), f"{name} {_how(own)}"
         late = time.monotonic() + LATE
         ends = late if ends is None else min(ends, late)
     return 0, ""
 
 
 def _how(code: int) -> str:
+    if code == 0:
+        return "ended with code 0, and without MPI_Finalize, while others ran"
     if code > 0:
         return f"ended with code {code}"
     try:

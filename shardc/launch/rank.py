@@ -7,6 +7,7 @@ when the one that started it does.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import resource
@@ -51,15 +52,21 @@ class Endings:
 
         A rank about which nothing is said was killed with who waits for it: by mpiexec, which ends all ranks
         so, or from outside, which `code` tells if it was the first. It is not known where several were killed
-        before they had opened their pipes.
+        before they had opened their pipes. Code 0 is of a rank that MPI did not see end, as after os._exit:
+        mpiexec then kills the others.
         """
         self.note()
+        unseen: list[int] = []
         for pipe in self._order:
             rank, said = self._ranks[pipe], os.read(pipe, 16).split()
             if said and int(said[0]):
                 return f"process {rank}", int(said[0])
             if not said and code == signal.SIGKILL:
-                return f"process {rank}", -code
+                return (f"process {unseen[0]}", 0) if unseen else (f"process {rank}", -code)
+            if said[1:]:
+                unseen.append(rank)
+        if unseen and code == signal.SIGKILL:
+            return f"process {unseen[0]}", 0
         unheard = [rank for pipe, rank in self._ranks.items() if pipe not in self._order]
         if unheard and code == signal.SIGKILL:
             return f"process {unheard[0]}" if len(unheard) == 1 else "a process", -code
@@ -89,11 +96,15 @@ def become_watched(environment: Mapping[str, str] = os.environ) -> None:
         return
     end_with(os.getppid())
     waiting = os.getpid()
+    reading, writing = os.pipe()
     rank = os.fork()
     if rank:
-        _wait(rank, pipe)
+        os.close(writing)
+        _wait(rank, pipe, reading)
     os.close(pipe)
+    os.close(reading)
     end_with(waiting)
+    atexit.register(os.write, writing, b"ends")  # the last of these: only MPI_Finalize comes after them
     _read_nothing()
 
 
@@ -148,17 +159,31 @@ def _pipe(environment: Mapping[str, str]) -> int | None:
         return None  # who would read it is gone
 
 
-def _say(pipe: int, code: int) -> None:
+def _say(pipe: int, code: int, how: str = "") -> None:
     with suppress(OSError):
-        os.write(pipe, f"{code}\n".encode())
+        os.write(pipe, f"{code} {how}\n".encode())
 
 
-def _wait(rank: int, pipe: int) -> None:
-    """Wait for the rank, say how it ended, and end in the same way, once its output has been read."""
+def _written(pipe: int) -> bool:
+    """Whether there is something in a pipe, which what the rank has started may hold open."""
+    try:
+        return bool(os.read(pipe, 1))
+    except BlockingIOError:
+        return False
+
+
+_UNSEEN = "unseen"
+"""Stands behind the code 0 of a rank that has not ended as Python does."""
+
+
+def _wait(rank: int, pipe: int, ordinary: int) -> None:
+    """Wait for the rank, say how it ended, and end in the same way, once its output has been read. Into
+    `ordinary` a rank that ends as Python does has written."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the rank has it too, and decides
     code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
-    _say(pipe, code)
+    os.set_blocking(ordinary, False)
+    _say(pipe, code, "" if code or _written(ordinary) else _UNSEEN)
     wait_until_read()
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -7,7 +7,7 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log2
@@ -17,7 +17,7 @@ import numpy as np
 
 from shardc.graph.types import DTYPES
 from shardc.launch.fitting import Device, Timed, device
-from shardc.launch.solving import STEADY, Clock, quickest
+from shardc.launch.timing import Call, Clock, quickest
 from shardc.ops.definition import Rate
 
 PRODUCTS = (
@@ -73,6 +73,12 @@ class Product:
         """The product."""
         left, right = self.turned
         return (a.T if left else a) @ (b.T if right else b)
+
+
+def first_product(scale: int = 1) -> Product:
+    """What processes do between collectives that are timed."""
+    m, k, n = PRODUCTS[0]
+    return Product("f32", (scale * m, scale * k, scale * n), (False, False))
 
 
 TURNED = ((False, False), (True, False), (False, True))
@@ -178,7 +184,6 @@ def places(size: int) -> Any:
     return np.random.default_rng(size).integers(0, size, size, np.int32)
 
 
-@cache
 def blocks(side: int) -> tuple[Any, Any]:
     """Square blocks for a function: numbers in no order, from 0.25 to 0.75."""
     rng = np.random.default_rng(side)
@@ -187,15 +192,16 @@ def blocks(side: int) -> tuple[Any, Any]:
 
 
 def measured(
-    product: Callable[[Product], Callable[[], object]],
-    function: Callable[[Function, int], Callable[[], object]],
+    product: Callable[[Product], Call],
+    functions: Callable[[int], Callable[[Function], Call]],
     dtypes: tuple[str, ...],
     clock: Clock,
     scale: int = 1,
     fuses: bool = True,
 ) -> Device:
-    """The rates of this device. `product` and `function` make what is run, on matrices `scale` times as large
-    in every dimension. `fuses`: whether what runs functions makes one of several operations.
+    """The rates of this device. `product` makes what is run, and `functions`, given the rows of blocks, what
+    makes it, on matrices `scale` times as large in every dimension. Blocks of one size are in memory at a
+    time. `fuses`: whether what runs functions makes one of several operations.
 
     Where nothing fuses, the smallest blocks are left out: in a program what one operation writes is seldom in
     the cache when the next one reads it. Everything else may wait for memory alone; products of dtypes that
@@ -204,12 +210,7 @@ def measured(
     """
     sizes = [(scale * m, scale * k, scale * n) for m, k, n in PRODUCTS]
     products = [Product(dtype, size, turned) for dtype in dtypes for size in sizes for turned in TURNED]
-    first = 0 if fuses else 1
-    functions = [(f, scale * side) for f in (*WORK, *FUNCTIONS) for side in SIDES[first:]]
-    functions += [(f, scale * side) for f in ORDERED for side in ORDERED_SIDES[first:]]
-    functions += [(f, scale * side) for f in ACROSS if fuses or not f.fused for side in SIDES[first:]]
-    runs = [*map(product, products), *(function(f, side) for f, side in functions)]
-    times = iter(quickest(runs, clock, STEADY))
+    times = iter(quickest([*map(product, products)], clock))
     samples: dict[str, list[Timed]] = {}
     for one in products:
         across = one.across if fuses else 0
@@ -219,9 +220,20 @@ def measured(
         for dtype in dtypes
         for of in [[one for one in products if one.dtype == dtype]]
     }
-    for f, side in functions:
-        samples.setdefault(f.rate, []).append(f.timed(side, next(times), fuses))
+    first = 0 if fuses else 1
+    for side in SIDES[first:]:
+        chosen = (*WORK, *FUNCTIONS, *(ORDERED if side in ORDERED_SIDES else ()), *ACROSS)
+        found = [f for f in chosen if fuses or not f.fused]
+        for f, seconds in zip(found, _timed(functions, scale * side, found, clock), strict=True):
+            samples.setdefault(f.rate, []).append(f.timed(scale * side, seconds, fuses))
     return device(samples, dtypes, shapes, fuses)
+
+
+def _timed(
+    functions: Callable[[int], Callable[[Function], Call]], side: int, found: Sequence[Function], clock: Clock
+) -> list[float]:
+    """Seconds of functions on blocks of so many rows, which go when they are timed."""
+    return quickest([*map(functions(side), found)], clock)
 
 
 def _range(found: Mapping[str, Timed]) -> str:

@@ -222,6 +222,35 @@ def test_a_rank_is_named_however_it_ends(tmp_path: Path, end: str, code: int):
     assert done.stderr.splitlines()[-1] == f"shardc run: process 2 was ended by signal {name}"
 
 
+def test_a_rank_that_leaves_the_others_is_named(tmp_path: Path):
+    """It ends with code 0, and mpiexec kills the others since it has not said that it would."""
+    pytest.importorskip("mpi4py")
+    body = "import os\nMPI.COMM_WORLD.Barrier()\nif who() == 2: os._exit(0)\nMPI.COMM_WORLD.Barrier()"
+    done = command("run", script(MPI, tmp_path, body), *MPI)
+    assert done.returncode == 1
+    said = "shardc run: process 2 ended with code 0, and without MPI_Finalize, while others ran"
+    assert done.stderr.splitlines()[-1] == said
+
+
+RAGGED = """
+mesh ring[d=2]
+
+@shard_map
+def main(x: f32[8@d, 2], to: f32[8@d, 2], i: i32[4@d], s: i32[4@d], p: i32[4@d], r: i32[4@d]) -> f32[8@d, 2]:
+    return ragged_all_to_all(x, to, i, s, p, r, "d")
+"""
+
+
+def test_what_xla_lacks_is_no_traceback(tmp_path: Path):
+    pytest.importorskip("jax")
+    (tmp_path / "ragged.shard").write_text(RAGGED)
+    done = command("run", str(tmp_path / "ragged.shard"), "-n", "2")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    said = done.stderr.splitlines()
+    assert any("error: XLA cannot compile this program here: " in line for line in said)
+    assert any("shardc run --mpi has all operations" in line for line in said)
+
+
 ON_AND_ON = """
 import os
 module = load_program(sys.argv[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shardc.backend.numpy import PRINTERS
+from shardc.backend.numpy.elision import written_over
 from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python.emission import Target
 from shardc.backend.python.printers import Printers
@@ -10,4 +11,4 @@ from shardc.backend.python.printers import Printers
 assert PRINTERS, "importing them attaches NumPy's printers"
 
 MPI = Printers(shared=NUMPY)
-TARGET = Target("NumPy with mpi4py", "np", MPI, deletes=True)
+TARGET = Target("NumPy with mpi4py", "np", MPI, deletes=True, written_over=written_over)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from shardc.backend.numpy.elision import written_over
 from shardc.backend.numpy.kernels import kernel_call, kernel_of
 from shardc.backend.python.elementwise import spelled
 from shardc.backend.python.emission import Target
@@ -20,4 +21,4 @@ def _spelled(definition: OpDef) -> Printer | None:
 
 
 NUMPY = Printers(_spelled, ARRAYS)
-TARGET = Target("NumPy", "np", NUMPY, deletes=True)
+TARGET = Target("NumPy", "np", NUMPY, deletes=True, written_over=written_over)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,12 +15,17 @@ from shardc.backend.python.writer import Writer
 from shardc.graph import DTYPES, Graph, Node, is_builtin
 
 
+def _never(graph: Graph, made: Mapping[int, Node], value: int, user: Node) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Target:
     """A language to write: its name, its array module, and its printers.
 
     `otherwise` prints what has no printer, if the language can. `tuples` says that a variable may hold one,
-    `deletes` that what variables hold takes memory until they are deleted.
+    `deletes` that what variables hold takes memory until they are deleted, `written_over`
+    of a value and the operation that uses it that what this gives goes into its memory, if it has no name.
     """
 
     language: str
@@ -29,6 +34,7 @@ class Target:
     otherwise: Printer | None = None
     tuples: bool = True
     deletes: bool = False
+    written_over: Callable[[Graph, Mapping[int, Node], int, Node], bool] = _never
 
     def printer(self, name: str) -> Printer | None:
         """What prints an operation, if the language can say it."""

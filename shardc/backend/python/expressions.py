@@ -34,8 +34,9 @@ class Expr:
     """One expression: `head` + `items` joined by commas + `tail`. Only calls and displays have items.
 
     `level` says how tightly the outermost operator binds, `reads` which variables occur, `weight` how
-    many operations it nests, `op` the outermost binary operator. `thinner` is the same without
-    dimensions of size 1, and which these are.
+    many operations it nests, `op` the outermost binary operator. `chain` is what stands between operators
+    that bind alike, each with the one before it. `thinner` is the same without dimensions of size 1, and
+    which these are.
     """
 
     head: str
@@ -45,6 +46,7 @@ class Expr:
     reads: frozenset[str] = frozenset()
     weight: int = 0
     op: str | None = None
+    chain: tuple[tuple[str, Expr], ...] = ()
     thinner: tuple[Expr, tuple[int, ...]] | None = None
     text: str = field(init=False, default="")
 
@@ -59,14 +61,28 @@ class Expr:
         """Whether it is the name of one and no more."""
         return self.text.isidentifier() and self.text in self.reads
 
+    @property
+    def is_enclosed(self) -> bool:
+        """Whether it is a chain in parentheses."""
+        return self.op is None and bool(self.chain)
+
     def at(self, level: int) -> str:
         """The text, in parentheses if it binds less tightly than `level`."""
         return self.text if self.level >= level else f"({self.text})"
 
+    def enclosed_at(self, level: int) -> Expr:
+        """The same in parentheses if it binds less tightly than `level`."""
+        if self.level >= level:
+            return self
+        return Expr(f"({self.text})", reads=self.reads, weight=self.weight, chain=self.chain)
+
     def lines(self, prefix: str, indent: str, width: int) -> list[str]:
-        """`prefix` and the expression on one line if it fits, else one item a line, or many short ones."""
-        if len(prefix) + len(self.text) <= width or not self.items:
+        """`prefix` and the expression on one line if it fits, else one item a line, or many short ones, or a
+        line for each of its chain."""
+        if len(prefix) + len(self.text) <= width or not (self.items or self.chain):
             return [prefix + self.text]
+        if self.chain:
+            return self._two_sides(prefix, indent, width) or self._chained(prefix, indent, width)
         head, tail = (self.head, self.tail) if self.head else ("(", ")")
         inner = indent + "    "
         together = inner + ", ".join(item.text for item in self.items)
@@ -78,9 +94,43 @@ class Expr:
             return [prefix + head, *(inner + line for line in listed), indent + tail]
         broken = [prefix + head]
         for item in self.items:
-            *most, last = item.lines(inner, inner, width - 1)
+            *most, last = item._as_item(inner, width - 1)
             broken += [*most, last + ","]
         return [*broken, indent + tail]
+
+    def _chained(self, prefix: str, indent: str, width: int) -> list[str]:
+        """In parentheses, which it may have already: on a line of its own if it fits, else in one for each
+        of the chain."""
+        inner = indent + "    "
+        bare = self.text[1:-1] if self.is_enclosed else self.text
+        together = [inner + bare] if len(inner) + len(bare) <= width else self._links(inner, inner, width)
+        return [f"{prefix}(", *together, f"{indent})"]
+
+    def _links(self, prefix: str, indent: str, width: int) -> list[str]:
+        """A line for each of the chain, which stands in brackets."""
+        (_, first), *others = self.chain
+        found = first.lines(prefix, indent, width)
+        for op, part in others:
+            found += part.lines(f"{indent}{op} ", indent, width)
+        return found
+
+    def _two_sides(self, prefix: str, indent: str, width: int) -> list[str]:
+        """With one operator, broken inside of the brackets of a side that has a short one beside it, or those
+        of both; none if there are none or that is too long still."""
+        if self.op is None or len(self.chain) != 2:
+            return []
+        (_, left), (op, right) = self.chain
+        if min(len(left.text), len(right.text)) > _SHORT and not (left.is_enclosed and right.is_enclosed):
+            return []
+        *above, last = left.lines(prefix, indent, width)
+        found = [*above, *right.lines(f"{last} {op} ", indent, width)]
+        return found if max(map(len, found)) <= width else []
+
+    def _as_item(self, indent: str, width: int) -> list[str]:
+        """In the brackets of a call or display."""
+        if self.op is None or len(indent) + len(self.text) <= width:
+            return self.lines(indent, indent, width)
+        return self._two_sides(indent, indent, width) or self._links(indent, indent, width)
 
 
 def raw(text: str, level: int = ATOM) -> Expr:
@@ -154,21 +204,27 @@ def _display(
 def binary(op: str, left: Expr, right: Expr) -> Expr:
     """left op right."""
     level = _LEVELS[op]
-    text = f"{_side(op, left, level)} {op} {_side(op, right, level, right=True)}"
+    one, other = _side(op, left, level), _side(op, right, level, right=True)
+    chain = one.chain if one is left and left.op is not None and left.level == level else (("", one),)
     return Expr(
-        text, level=level, reads=left.reads | right.reads, weight=left.weight + right.weight + 1, op=op
+        f"{one} {op} {other}",
+        level=level,
+        reads=left.reads | right.reads,
+        weight=left.weight + right.weight + 1,
+        op=op,
+        chain=(*chain, (op, other)),
     )
 
 
-def _side(op: str, side: Expr, level: int, right: bool = False) -> str:
+def _side(op: str, side: Expr, level: int, right: bool = False) -> Expr:
     """A side of a binary operator. `a * b @ c`, `a & b | c` and `a < b == c` are not left to the reader."""
     if level == COMPARE or op == "**":
-        return side.at(level + 1)
+        return side.enclosed_at(level + 1)
     mixed = side.op is not None and side.op != op and (side.level == level and "@" in (op, side.op))
     bitwise = side.op is not None and side.op != op and level <= AND
     if mixed or bitwise or (right and side.level == level and op not in _ASSOCIATIVE):
-        return f"({side.text})"
-    return side.at(level)
+        return side.enclosed_at(ATOM)
+    return side.enclosed_at(level)
 
 
 def unary(op: str, value: Expr) -> Expr:

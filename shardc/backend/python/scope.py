@@ -2,7 +2,7 @@
 
 A value has its own line if the source names it, if it is used more than once, or if the text would get too
 long to read; everything else stands inside the expression that uses it. Nodes are pure, so text may move
-down to its use.
+down to its use. What is written over while it has no name (Target.written_over) may take several lines.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from shardc.ops import func, hlo
 
 _INLINE_LENGTH = 56
 _INLINE_WEIGHT = 5
+_MOST_LINES = 6
+_MOST_WEIGHT = 12
+"""Of text that goes on over several lines."""
 
 
 class Scope(Values):
@@ -144,10 +147,25 @@ class Scope(Values):
     def _stays_inline(self, value: int, term: Term) -> bool:
         if term.own_line or self.declaration(value) or not self.uses.used_once_here(value):
             return False
-        if len(term.expr.text) > _INLINE_LENGTH or term.expr.weight > _INLINE_WEIGHT:
+        short = len(term.expr.text) <= _INLINE_LENGTH and term.expr.weight <= _INLINE_WEIGHT
+        if not short and not self._gains_without_name(value, term):
             return False
         own = source_name(self.graph.values[value].loc)
         return own is None or own in self._names_of_user(value)
+
+    def _gains_without_name(self, value: int, term: Term) -> bool:
+        """Whether it is written over, and the variables that end with it hold no more than it would."""
+        ending = sum(self.held[name] for name in term.expr.reads if not self.names.is_read(name))
+        kept = ending <= self.type(value).nbytes
+        return kept and self._written_over(value, term, self.uses.user[value]) and self._goes_on(term.expr)
+
+    def _written_over(self, value: int, term: Term, user: Node) -> bool:
+        over = self.target.written_over
+        return term.shape == self.type(value).shape and over(self.graph, self.emission.made, value, user)
+
+    def _goes_on(self, expr: Expr) -> bool:
+        """Whether the text is one to read when it is broken."""
+        return len(expr.lines("", "", self.writer.room(""))) <= _MOST_LINES and expr.weight <= _MOST_WEIGHT
 
     def _names_of_user(self, value: int) -> list[str | None]:
         user = self.uses.user[value]
@@ -157,7 +175,14 @@ class Scope(Values):
         if printed is None:
             return False
         expr = printed if isinstance(printed, Expr) else printed.expr
-        return len(expr.text) > self.writer.room("") - 8
+        if len(expr.text) <= self.writer.room("") - 8:
+            return False
+        temporary = any(
+            self._written_over(value, self.terms[value], node)
+            for value in node.operands
+            if not self.terms[value].free
+        )
+        return not (temporary and self._goes_on(expr))
 
     def _shorten(self, node: Node) -> bool:
         """Give the longest operand that is written out its own line; False if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from shardc.analysis.collectives import is_per_device
@@ -24,7 +25,8 @@ _MOST_NAMES = 8
 
 
 class Values:
-    """The values of one scope. `terms` says what stands for each that is still to be used."""
+    """The values of one scope. `terms` says what stands for each that is still to be used; `held`, how many
+    bytes are held by variables that are not also parameters, whose arrays the caller holds."""
 
     def __init__(self, emission: Emission, uses: Usage, names: Names, terms: dict[int, Term]) -> None:
         self.emission = emission
@@ -36,6 +38,7 @@ class Values:
         self.terms = terms
         self.items = Items()
         self._called = {value: term.expr.text for value, term in terms.items() if term.expr.is_variable}
+        self.held = Counter[str]()
         self.lines: list[Line] = []
         self.released = Released(self.writer, names, self.lines) if self.target.deletes else None
 
@@ -122,6 +125,7 @@ class Values:
         noted = whole and not declared and (self.emission.full or _changes_layout(self, node))
         self.writer.statement(f"{left} = ", term.expr, self.note(value) if noted else None)
         self.lines += [Assign((variable,), (value,), (term.shape,)), Bind(variable, value)]
+        self.held[variable] = self.type(value).nbytes
         self.remember(value, Term(name(variable), term.shape, free=True))
         if self.released:
             self.released.assigned(variable, node)

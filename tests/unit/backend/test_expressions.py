@@ -66,6 +66,37 @@ def test_long_calls_break_one_argument_a_line():
     assert "        x,\n        axis=1,\n    )\n" in text
 
 
+JOINED = call("np.concatenate", tuple_of([name("before"), name("block")]), axis="0")
+SUM = binary("+", binary("+", JOINED, x), JOINED)
+LINES = """\
+    np.concatenate((before, block), axis=0)
+    + x
+    + np.concatenate((before, block), axis=0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (SUM, f"a = (\n{LINES})\n"),
+        (binary("/", SUM, raw("3.0")), f"a = (\n{LINES}) / 3.0\n"),
+        (binary("-", y, SUM), f"a = y - (\n{LINES})\n"),
+        (binary("*", SUM, SUM), f"a = (\n{LINES}) * (\n{LINES})\n"),
+        (call("np.exp", SUM), f"a = np.exp(\n{LINES.rstrip()},\n)\n"),
+        (
+            binary("+", call("np.exp", JOINED, name("y" * 30)), JOINED),
+            f"a = (\n    np.exp(np.concatenate((before, block), axis=0), {'y' * 30})\n"
+            "    + np.concatenate((before, block), axis=0)\n)\n",
+        ),
+    ],
+)
+def test_a_long_chain_of_operators_breaks_before_them(expr, text):
+    writer = Writer()
+    writer.statement("a = ", expr)
+    assert writer.text() == text
+    compile(text, "text", "exec")
+
+
 def test_a_program_cannot_leave_a_comment_or_docstring():
     writer = Writer()
     writer.docstring('evil""" \\" \n import os')

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
-from shardc.launch import measure_mpi, solving
+from shardc.launch import measure_mpi, timing
 from shardc.launch.fitting import Device, Timed, fitted, multiplied_at, rate
 from shardc.launch.measure_jax import Names
 from shardc.launch.measuring import (
@@ -29,7 +32,7 @@ from shardc.launch.measuring import (
     processes,
     toml,
 )
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.timing import REPEATS, Call, Clock, exchanged, quickest
 from shardc.launch.working import (
     ACROSS,
     FUNCTIONS,
@@ -231,7 +234,7 @@ def test_what_is_sorted_is_in_no_order():
 def test_what_is_read_was_not_read_just_before(monkeypatch: pytest.MonkeyPatch):
     """Equal blocks, in memory that comes again only after so many bytes."""
     monkeypatch.setattr(measure_mpi, "_APART", 100_000)
-    pairs = measure_mpi.copies.__wrapped__(64)
+    pairs = measure_mpi.copies(64)
     some = [next(pairs) for _ in range(8)]
     places = [block.__array_interface__["data"][0] for pair in some for block in pair]
     assert places[:2] == places[8:10] and len(set(places)) == 8
@@ -248,9 +251,9 @@ class Watch:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.runs, self.counts = 0.0, list[object](), Counter[object]()
-        monkeypatch.setattr(solving.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(timing.time, "perf_counter", lambda: self.now)
 
-    def run(self, name: object, seconds: Callable[[int], float]) -> Callable[[], object]:
+    def run(self, name: object, seconds: Callable[[int], float]) -> Call:
         """Takes so many seconds the so manieth time; the first is 0."""
 
         def run() -> None:
@@ -261,25 +264,32 @@ class Watch:
         return run
 
 
+def clock(together: Call = lambda: None, *others: Callable[[np.ndarray], np.ndarray], **wait: Any) -> Clock:
+    """Of a process, and of others whose times are a function of its own."""
+    return Clock(together, lambda own: np.stack([own, *(other(own) for other in others)]), **wait)
+
+
 def test_runs_take_turns_and_the_slowest_process_counts(monkeypatch: pytest.MonkeyPatch):
     """While the machine is slow, from the third turn to the ninth, it is for all."""
     watch = Watch(monkeypatch)
     runs = [watch.run(name, lambda turn, name=name: name * (5 if 2 < turn < 9 else 2)) for name in (1, 3)]
-    assert quickest(runs, Clock(lambda: None, lambda own: own + 1)) == [2 + 1, 6 + 1]
-    assert watch.runs == [1, 3] * 11
+    assert quickest(runs, clock(lambda: None, lambda own: own * 2)) == [2 * 2, 6 * 2]
+    assert watch.runs == [1, 3] * 12
 
 
 def test_short_runs_are_repeated_in_a_turn(monkeypatch: pytest.MonkeyPatch):
     """As often on all processes: as the slowest, whose runs take ten times as long, fills a turn."""
     watch = Watch(monkeypatch)
+    monkeypatch.setattr(timing, "STEADY", 6.0)
     runs = [watch.run(name, lambda turn, name=name: name) for name in (0.25, 2.0)]
-    assert quickest(runs, Clock(lambda: None, lambda own: 10 * own), steady=6.0) == [2.5, 20.0]
+    assert quickest(runs, clock(lambda: None, lambda own: 10 * own)) == [2.5, 20.0]
     assert watch.runs == [0.25, 2.0] * 2 + ([0.25] * 3 + [2.0]) * 10
 
 
 def test_only_the_last_run_of_a_turn_is_waited_for(monkeypatch: pytest.MonkeyPatch):
     """The runs are begun at once, and each takes 2 s: as on an accelerator."""
     watch = Watch(monkeypatch)
+    monkeypatch.setattr(timing, "STEADY", 6.0)
     left: list[float] = []
     run = watch.run("begun", lambda turn: 0.0)
 
@@ -289,19 +299,66 @@ def test_only_the_last_run_of_a_turn_is_waited_for(monkeypatch: pytest.MonkeyPat
         return len(left)
 
     def wait(last: object) -> None:
-        assert last == len(left)
+        assert last in (None, len(left))
         watch.now += sum(left)
         left.clear()
 
-    assert quickest([begin], Clock(lambda: None, lambda own: own, wait), steady=6.0) == [2.0]
+    assert quickest([begin], clock(wait=wait)) == [2.0]
     assert len(watch.runs) == 2 + 10 * 3
+
+
+def test_a_process_that_begins_late_makes_no_other_quicker(monkeypatch: pytest.MonkeyPatch):
+    """The other begins 3 s late: alone, each has both cores, and takes 2 s. Nothing but waiting for each
+    other takes 1 s."""
+    watch = Watch(monkeypatch)
+
+    def together() -> None:
+        watch.now += 3.0 + 1.0 if watch.runs else 1.0
+        watch.runs.clear()
+
+    assert quickest([watch.run("own", lambda turn: 2.0)], clock(together)) == [2.0 + 3.0]
+
+
+def test_what_a_collective_adds_to_the_work_before_it(monkeypatch: pytest.MonkeyPatch):
+    """Nothing is added where waking up is quick; after work it takes 3 s and not 1 s. Other processes are
+    twice as slow."""
+    watch = Watch(monkeypatch)
+    work = watch.run("work", lambda turn: 4.0)
+    awake = watch.run("awake", lambda turn: 1.0)
+    asleep = watch.run("asleep", lambda turn: 3.0 if watch.runs[-1:] == ["work"] else 1.0)
+    assert exchanged([awake, asleep], work, clock(lambda: None, lambda own: 2 * own)) == [2.0, 6.0]
+    assert watch.counts["awake"] == 2 + 2 * REPEATS
+
+
+def test_a_collective_takes_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch):
+    """Work that happens to be quicker before it says nothing."""
+    watch = Watch(monkeypatch)
+    work = watch.run("work", lambda turn: 4.0 if turn > 12 else 1.0)
+    assert exchanged([watch.run("run", lambda turn: 1.0)], work, clock()) == [1.0]
+
+
+def test_blocks_of_one_size_are_there_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    """What made those of another size is gone when the next are made."""
+    watch, made = Watch(monkeypatch), list[weakref.ref[Any]]()
+
+    def product(one: Product) -> Call:
+        return watch.run(one, lambda turn: sum(one.counted) / 1e9)
+
+    def functions(side: int) -> Callable[[Function], Call]:
+        assert all(block() is None for block in made)
+        block = np.empty(side)
+        made.append(weakref.ref(block))
+        return lambda f: watch.run(f, lambda turn: f.moved * len(block) ** 2 / 1e9)
+
+    measured(product, functions, ("f32",), clock())
+    assert len(made) == len(SIDES)
 
 
 @pytest.mark.parametrize("fuses", [True, False])
 def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch, fuses: bool):
     watch = Watch(monkeypatch)
 
-    def product(one: Product) -> Callable[[], object]:
+    def product(one: Product) -> Call:
         m, k, n = one.sizes
         itemsize = 8 if one.dtype == "f64" else 4
         bytes = itemsize * (m * k + k * n + m * n)
@@ -309,12 +366,12 @@ def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch, fuses: bool):
         seconds = 2 * m * k * n / RATES[one.dtype] + bytes / 4e9 + across
         return watch.run(one, lambda turn: seconds)
 
-    def function(f: Function, side: int) -> Callable[[], object]:
+    def function(side: int, f: Function) -> Call:
         given = f.timed(side, 0.0, fuses)
         seconds = timed(given.operations, given.bytes, RATES[f.rate]).seconds + given.across / 2e9
         return watch.run((f, side), lambda turn: seconds)
 
-    found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own), fuses=fuses)
+    found = measured(product, lambda side: partial(function, side), ("f32", "f64"), clock(), fuses=fuses)
     assert found.rates == pytest.approx(RATES)
     assert [*found.rates] == [
         *("f32", "f64", "function", "choice", "serial", "argmax", "sort", "scatter", "convolution", "other")
@@ -330,14 +387,14 @@ def test_rates_that_are_equal_are_each_counted(monkeypatch: pytest.MonkeyPatch):
     """Elementwise work that only waits for memory has the rate of the quickest products."""
     watch = Watch(monkeypatch)
 
-    def product(one: Product) -> Callable[[], object]:
+    def product(one: Product) -> Call:
         operations, bytes = one.counted
         return watch.run(one, lambda turn: operations / 1e12 + bytes / 1e10 + one.across / 5e8)
 
-    def function(f: Function, side: int) -> Callable[[], object]:
+    def function(side: int, f: Function) -> Call:
         return watch.run((f, side), lambda turn: (f.moved / 1e10 + f.across / 2e9) * 4 * side**2)
 
-    found = measured(product, function, ("f32",), Clock(lambda: None, lambda own: own))
+    found = measured(product, lambda side: partial(function, side), ("f32",), clock())
     assert found.rates["other"] == found.rates["f32"]
     assert 5e8 < found.turned < 2e9
 

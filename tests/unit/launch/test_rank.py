@@ -69,6 +69,9 @@ def end(folder: Path, rank: int, said: str) -> None:
         ({0: "0\n", 2: "0\n"}, ("process 1", -9)),
         ({2: "3\n", 0: ""}, ("process 2", 3)),
         ({0: "0\n", 1: "0\n", 2: "0\n"}, None),
+        ({0: "0\n", 2: "0 unseen\n", 1: ""}, ("process 2", 0)),
+        ({2: "0 unseen\n"}, ("process 2", 0)),
+        ({2: "0 unseen\n", 1: "3\n"}, ("process 1", 3)),
     ],
 )
 def test_who_was_killed_before_it_could_say_anything(

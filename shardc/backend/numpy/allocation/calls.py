@@ -8,14 +8,9 @@ from math import prod
 from typing import TypeVar, cast
 
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh, runs_evenly
-from shardc.backend.python.elementwise import is_operator
+from shardc.backend.numpy.elision import COMMUTING, ELISION, PYTHON, symbol_of
 from shardc.graph import Graph, Node
-from shardc.ops import OpDef, find
-
-ELISION = 256 * 1024
-"""From this size on, NumPy's operators write into an operand that is a temporary."""
-
-_COMMUTING = {"+", "*", "&", "|", "^"}
+from shardc.ops import OpDef
 
 BUFFER = 8192
 """How many elements NumPy copies at a time of an operand that lies in another order, or is broadcast."""
@@ -92,19 +87,13 @@ def allocates(*definitions: OpDef, broadcasts: bool = False) -> Callable[[F], F]
 
 def allocation_of(name: str) -> Allocates:
     """What an operation allocates: what is attached, else what its operator does, else one new array."""
-    symbol = _operator(name)
+    symbol = symbol_of(name)
     return _attached.get(name) or (array if symbol is None else operator(symbol))
 
 
 def broadcasts(name: str) -> bool:
     """Whether an operation broadcasts what is smaller than its type, such as a Python number."""
     return name not in _attached or name in _broadcasting
-
-
-def _operator(name: str) -> str | None:
-    definition = find(name)
-    text = None if definition is None else definition.spelling.numpy
-    return text if text is not None and is_operator(text) else None
 
 
 def array(it: Evaluation) -> Allocation:
@@ -127,12 +116,20 @@ def row_major(it: Evaluation) -> Allocation:
     return Allocation(fresh(Buffer(it.nbytes), it.shape))
 
 
+def _narrow(it: Evaluation) -> bool:
+    """Whether the numbers among the operands are no wider than the result; one of NumPy's on the left decides
+    itself where the result goes."""
+    python = any(view.buffer is None for view in it.operands)
+    first = it.operands[0]
+    return (it.dtype in PYTHON or not python) and (first.shape == it.shape or first.buffer is None)
+
+
 def operator(symbol: str) -> Allocates:
     """x + y; large temporaries are written over, the second only if the operator commutes."""
 
     def rule(it: Evaluation) -> Allocation:
-        last = len(it.operands) if symbol in _COMMUTING else 1
-        if any(view.shape not in ((), it.shape) for view in it.operands):
+        last = len(it.operands) if symbol in COMMUTING else 1
+        if any(view.shape not in ((), it.shape) for view in it.operands) or not _narrow(it):
             return array(it)
         for view, temporary, value in list(zip(it.operands, it.temporary, it.node.operands, strict=True))[
             :last
