@@ -1,6 +1,7 @@
 """How much work planning was, in a number that every machine finds the same.
 
-What is planned within `counting()` is counted: the entries of the integer programs that were solved.
+What is planned within `counting()` is counted: the entries of the integer programs that were solved, and the
+moves that were tried for changes of layout whose prices were asked for, also where a process remembers them.
 """
 
 from __future__ import annotations
@@ -13,18 +14,24 @@ from dataclasses import dataclass
 
 @dataclass
 class Effort:
-    """Entries that are not zero, of all matrices together: what takes a hundredth of a millisecond each."""
+    """Entries that are not zero, of all matrices together, and moves: what takes a hundredth of a millisecond
+    each. There may be a `most`."""
 
     entries: int = 0
+    most: int | None = None
+
+
+class Spent(Exception):
+    """More was planned than somebody allows."""
 
 
 _COUNTING: ContextVar[tuple[Effort, ...]] = ContextVar("counting", default=())
 
 
 @contextmanager
-def counting() -> Generator[Effort]:
-    """Count what is planned meanwhile."""
-    effort = Effort()
+def counting(most: int | None = None) -> Generator[Effort]:
+    """Count what is planned meanwhile. Spent is raised once it is more than `most`."""
+    effort = Effort(most=most)
     token = _COUNTING.set((*_COUNTING.get(), effort))
     try:
         yield effort
@@ -33,6 +40,9 @@ def counting() -> Generator[Effort]:
 
 
 def spend(entries: int) -> None:
-    """Count a matrix that is solved."""
-    for effort in _COUNTING.get():
+    """Count a matrix that is solved, or moves that were tried. Spent if that is more than somebody allows."""
+    counted = _COUNTING.get()
+    for effort in counted:
         effort.entries += entries
+    if any(effort.most is not None and effort.entries > effort.most for effort in counted):
+        raise Spent

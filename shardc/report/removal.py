@@ -69,6 +69,9 @@ def with_removals(
                     break
                 with tries.one():
                     prices[trial] = price(trial)
+                if trial not in prices:  # it takes more than was left
+                    open.add(collective)
+                    break
     for trial, then in prices.items():
         for collective in cost.collectives:
             if then is not None and then.bytes < cost.bytes and _gone(collective, then):

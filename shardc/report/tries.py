@@ -1,18 +1,18 @@
 """How many changes of annotations are tried.
 
 Where nobody says, fewer the larger the program, and only while what was tried took no longer than half of the
-compilation. Time is that of the planner's work and not of a clock, so that every machine says the
-same of a program.
+compilation; what takes longer is given up. Time is that of the planner's work and not of a clock, so that
+every machine says the same of a program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from shardc.graph import Graph, walk
-from shardc.planning.effort import Effort, counting
+from shardc.planning.effort import Effort, Spent, counting
 
 OPERATIONS = 600
 """Of all tries together."""
@@ -24,7 +24,7 @@ EACH = 150
 
 @dataclass
 class Tries:
-    """Those that were `done`, of `most`, and what they took of what they may: `left` entries."""
+    """Those that were `done`, of `most`, and what they took of what they may: `left` (Effort.entries)."""
 
     most: int
     operations: int = 0
@@ -46,9 +46,9 @@ class Tries:
 
     @contextmanager
     def one(self) -> Generator[None]:
-        """Try, and count what it takes."""
+        """Try, and count what it takes. What takes more than is left is given up."""
         self.done += 1
-        with counting() as effort:
+        with counting(self.left) as effort, suppress(Spent):
             yield
         if self.left is not None:
             self.left -= EACH * self.operations + effort.entries

@@ -15,11 +15,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.planning.solvers import Vector
+
 Numbers = NDArray[np.int64]
 Statuses = NDArray[np.int8]
 
-LOWER, BASIC = 0, 1
-"""HiGHS's numbers for a column at its lower bound, and for what the solution is made of."""
+LOWER, BASIC, UPPER = 0, 1, 2
+"""HiGHS's numbers for a column at its lower bound, for what the solution is made of, and for one at its upper
+bound."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,17 @@ class Basis:
 
     columns: Statuses
     rows: Statuses
+
+    @staticmethod
+    def of(basic: Numbers, values: Vector, open_below: NDArray[np.bool_]) -> Basis:
+        """From the numbers of what is basic: a column's, or of a row -1 less its number. The other columns
+        are at the nearer of 0 and 1, the other rows at a bound that they have: those without a lower one,
+        which are `open_below`, at the upper."""
+        columns = np.where(values > 0.5, UPPER, LOWER).astype(np.int8)
+        rows = np.where(open_below, UPPER, LOWER).astype(np.int8)
+        columns[basic[basic >= 0]] = BASIC
+        rows[-1 - basic[basic < 0]] = BASIC
+        return Basis(columns, rows)
 
 
 @dataclass

@@ -14,9 +14,11 @@ from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
+from shardc.planning.effort import spend
 from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
+from shardc.planning.reshard.copies import tried
 from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
 from shardc.planning.solvers import Matrix, Vector
 
@@ -187,6 +189,7 @@ class Prices:
             return False
         before, steps = self(type, source, target, manual)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), manual)
+        spend(tried(type, source, target, manual))
         self.take(key, (float(ticks), collectives))
         self.direct.pop((type, manual), None)
         changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives

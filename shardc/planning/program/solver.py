@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shardc.planning.program.basis import Basis
 from shardc.planning.solvers import Vector
 
+ITERATIONS = 30_000  # of the simplex method in one linear program: a second or two; most take a tenth
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
@@ -85,7 +86,8 @@ def solve(
     presolve: bool = True,
     only: NDArray[np.bool_] | None = None,
 ) -> Found | None:
-    """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was.
+    """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was, or a
+    linear program takes more than ITERATIONS.
 
     `integral` says which are whole numbers; None for a linear program, which begins at `start`. Of an integer
     one all columns but those in `only` are zero. What `presolve` takes out of a linear program takes it
@@ -101,8 +103,10 @@ def solve(
     if only is not None:
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
-    if integral is None and not presolve:
-        highs.setOptionValue("presolve", "off")
+    if integral is None:
+        highs.setOptionValue("simplex_iteration_limit", ITERATIONS)
+        if not presolve:
+            highs.setOptionValue("presolve", "off")
     if start is not None:
         highs.setBasis(_basis(highspy, start))
     if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
@@ -124,8 +128,8 @@ def solve(
         return float(highs.getInfo().objective_function_value) if optimal else None
 
     def basis() -> Basis:
-        ended = highs.getBasis()
-        return Basis(*(np.array([*map(int, each)], np.int8) for each in (ended.col_status, ended.row_status)))
+        _, basic = highs.getBasicVariables()
+        return Basis.of(np.asarray(basic), columns, sums.low == -np.inf)
 
     return Found(columns, float(bound), reduced, below, basis)
 

@@ -37,6 +37,11 @@ def price(
     return moved, collectives, sum(len(plan.steps) for plan in plans)
 
 
+def tried(type: TensorType, source: Sharding, target: Sharding, manual: AxisNames) -> int:
+    """How many moves were looked at to find the way from one layout to another."""
+    return sum(plan.tried for _, _, plan in _copies(type, source, (target,), manual))
+
+
 @lru_cache(maxsize=65536)
 def _copies(
     type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames

@@ -38,12 +38,14 @@ class Reshard:
     """The steps from source to target and what they cost together.
 
     No plan has fewer bytes than `bound`, whatever pieces of axes it moves; `exact`: this one has no more.
+    `tried`: so many moves were looked at to find it.
     """
 
     steps: tuple[ReshardStep, ...]
     cost: ReshardCost
     bound: int
     exact: bool
+    tried: int
 
 
 class TooLittleMemory(LayoutError):
@@ -73,7 +75,7 @@ def plan(
     source, target = source.layout(), target.layout()
     sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
-    whole = gains = 0
+    whole = gains = tried = 0
     for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
@@ -87,11 +89,12 @@ def plan(
         else:
             below = _less_than(best.cost.bytes, atoms)
             found = search(space, memory_limit, FINER_EFFORT, below=below)
+        tried += found.tried
         if found.way is not None and (best is None or found.way.cost < best.cost):
-            best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False)
+            best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False, 0)
         if best is not None:
             bound = min(best.cost.bytes, found.bound)
-            best = replace(best, bound=bound, exact=bound == best.cost.bytes)
+            best = replace(best, bound=bound, exact=bound == best.cost.bytes, tried=tried)
     if best is None:
         raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
     return best
@@ -117,7 +120,8 @@ def preferred_plan(
         simple = plan(type, source, target, memory_limit, idle_axes=False)
     except TooLittleMemory:
         return least
-    return least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
+    chosen = least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
+    return replace(chosen, tried=least.tried + simple.tried)
 
 
 def least_memory(
@@ -142,11 +146,13 @@ def _bounded(space: Space, limit: int | None, effort: int) -> Found:
     careful = search(space, limit, effort)
     if careful.exact:
         return careful
+    tried = careful.tried
     for haste in HASTE:
         hasty = search(space, limit, HASTY_EFFORT, haste)
+        tried += hasty.tried
         if hasty.way and (careful.way is None or hasty.way.cost < careful.way.cost):
-            return replace(hasty, bound=careful.bound)
-    return careful
+            return replace(hasty, bound=careful.bound, tried=tried)
+    return replace(careful, tried=tried)
 
 
 def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence[Axis]) -> Space:

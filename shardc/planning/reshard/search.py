@@ -7,7 +7,7 @@ memory), then by the layouts' numbers, so the same question has the same answer 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from math import prod
@@ -55,12 +55,13 @@ class Way:
 class Found:
     """The way and its cost, None if none was found; no way has fewer than `bound` bytes.
 
-    `exact`: none is cheaper, or there is none.
+    `exact`: none is cheaper, or there is none. `tried`: so many moves were looked at.
     """
 
     way: Way | None
     bound: int
     exact: bool
+    tried: int = 0
 
 
 def least_bytes(space: Space) -> int:
@@ -86,7 +87,7 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     less = None if below is None else -(-below * part // whole)
     found = _search(model, None, effort, 0, less)
     bound = below or 0 if found.bound == (less or 0) else found.bound * whole // part
-    return Found(found.way and found.way.of(whole, part), bound, found.exact)
+    return replace(found, way=found.way and found.way.of(whole, part), bound=bound)
 
 
 @lru_cache(maxsize=65536)
@@ -109,8 +110,8 @@ def _search(space: Space, limit: int | None, effort: int, haste: float, below: i
         frontier.relax(node, after)
         tried += len(after)
     else:
-        return Found(None, below or 0, not haste)
-    return Found(frontier.way(goal), 0 if haste else guess[0], done and not haste)
+        return Found(None, below or 0, not haste, tried)
+    return Found(frontier.way(goal), 0 if haste else guess[0], done and not haste, tried)
 
 
 @dataclass(slots=True)

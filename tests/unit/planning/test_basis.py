@@ -73,6 +73,35 @@ def test_any_basis_leads_to_the_optimum(statuses: list[int]) -> None:
     assert anew is not None and begun is not None and abs(anew.bound - begun.bound) < 1e-9
 
 
+def test_the_basis_of_a_solution() -> None:
+    """Of a sum with a lower bound, one with an upper bound and one with both, HiGHS's own statuses."""
+    at, columns = np.divmod(np.arange(12), 4)
+    factors = np.array([1.0, 2, 1, 3, 1, 1, 0, 2, 2, 1, 1, 1])
+    low, high = np.array([3.0, -np.inf, 2.5]), np.array([np.inf, 2.0, 2.5])
+    sums = Sums.of(at, columns, factors, low, high, 4)
+    ended: list[Any] = []
+    run = highspy.Highs.run
+
+    def running(highs: Any) -> Any:
+        done = run(highs)
+        ended.append((highs.getBasis(), highs.getInfo().simplex_iteration_count))
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(highspy.Highs, "run", running)
+        for costs in ([3.0, 4, 2, 5], [1.0, 9, 1, 9], [-1.0, 2, -3, 1]):
+            ended.clear()
+            found = solved(np.array(costs), sums, None, presolve=False)
+            assert found is not None
+            basis = found.basis()
+            ((theirs, _),) = ended
+            assert basis.columns.tolist() == [*map(int, theirs.col_status)]
+            assert basis.rows[:2].tolist() == [*map(int, theirs.row_status)][:2]
+            assert (basis.rows[2] == BASIC) == (int(theirs.row_status[2]) == BASIC)
+            assert solved(np.array(costs), sums, None, basis, presolve=False) is not None
+            assert ended[-1][1] == 0
+
+
 def iterations(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, tuple[int, ...]]:
     """Steps of the simplex method in linear programs solved again, how many there were, and the cost."""
     steps: list[int] = []

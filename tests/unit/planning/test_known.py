@@ -279,3 +279,19 @@ def test_a_search_begins_at_the_plan_in_the_layouts_of_propagation(
 def test_all_plans_that_are_weighed_are_remembered() -> None:
     """Six for a machine with latency, the first of which may be the one that is written."""
     assert known.RECENT > len(("own", *combined.SHARED, "ring"))
+
+
+def test_moves_that_a_process_remembers_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A try that is given up for its effort is so in whatever process."""
+    monkeypatch.setattr(known, "_RECENT", {})
+    machine, graph = load("h100-infiniband"), propagated(written()["examples/layers"]()[0])
+    with counting() as first:
+        plan_program(graph, machine=machine)
+    monkeypatch.setattr(known, "_RECENT", {})
+    with counting() as second:
+        plan_program(graph, machine=machine)
+    monkeypatch.setattr(known, "_RECENT", {})
+    monkeypatch.setattr("shardc.planning.program.prices.tried", lambda *said: 0)
+    with counting() as entries:
+        plan_program(graph, machine=machine)
+    assert first == second and first.entries > entries.entries > 0

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import highspy
 import numpy as np
+import pytest
 
-from shardc.planning.program import solver
+from shardc.planning.machines import load
+from shardc.planning.program import known, plan_program, solver
 from shardc.planning.program.highs import Rows, Solved, minimum
 from shardc.planning.program.solver import Sums, solve
+from tests.unit.planning.test_basis import PROGRAM
+from tests.unit.planning.test_known import propagated
 
 ROOT = Path(__file__).parents[3]
 
@@ -120,3 +124,21 @@ def test_a_small_program_is_planned_without_scipy(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "[]\n"
+
+
+def test_a_linear_program_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = np.array([2.0, 2.0, 2.5])
+    monkeypatch.setattr(solver, "ITERATIONS", 0)
+    assert solve(costs, knapsack(), None, presolve=False) is None
+    monkeypatch.setattr(solver, "ITERATIONS", 10)
+    assert solve(costs, knapsack(), None, presolve=False) is not None
+
+
+def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is proved then, and no plan is worse than propagation's."""
+    monkeypatch.setattr(known, "_RECENT", {})
+    machine = load("h100-infiniband")
+    stated = plan_program(propagated(PROGRAM), machine=machine, search="none").problem.total()
+    monkeypatch.setattr(solver, "ITERATIONS", 0)
+    problem = plan_program(propagated(PROGRAM), machine=machine).problem
+    assert problem.proof is None and problem.total() <= stated
