@@ -1,13 +1,14 @@
 """Which names the lines of a Python file assign: `q = x @ w` at a line and column -> q.
 
-The file is parsed, never run. A file that cannot be read or parsed assigns nothing.
+The function that a line is in is parsed, never run. A file that cannot be read or parsed assigns nothing.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,25 +40,69 @@ def statement_at(file: str, place: Place) -> Statement | None:
     return None if part is None else _statements(file, part).get(place)
 
 
+@dataclass(frozen=True)
+class _File:
+    """The lines of a file, and which of them, from 1 and in order, begin statements outside all others."""
+
+    lines: Sequence[bytes]
+    begins: Sequence[int]
+
+    def around(self, line: int) -> tuple[int, int]:
+        """The first line of the statement that a line is in, and the first after it."""
+        after = bisect_right(self.begins, line)
+        ends = self.begins[after] if after < len(self.begins) else len(self.lines) + 1
+        return self.begins[max(0, after - 1)], ends
+
+    def whole(self) -> tuple[int, int]:
+        """The first line of all, and the first after them."""
+        return 1, len(self.lines) + 1
+
+
 @lru_cache(maxsize=64)
-def parsed(file: str) -> ast.Module | None:
-    """The syntax tree of a file; None where it cannot be read or parsed."""
+def _file(file: str) -> _File:
+    """A file; one without lines where it cannot be read."""
     path = Path(file)
     try:
-        if path.suffix != ".py" or path.stat().st_size > _LARGEST:
-            return None
-        return ast.parse(path.read_bytes())
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
+        known = path.suffix == ".py" and path.stat().st_size <= _LARGEST
+        lines = path.read_bytes().splitlines(keepends=True) if known else []
+    except (OSError, ValueError):
+        lines = []
+    return _File(lines, [1, *_begins(lines)])
+
+
+_BEGINS = re.compile(rb"(?!else\b|elif\b|except\b|finally\b)[@A-Za-z_\x80-\xff]")
+"""How lines begin where a statement or its decorators do. One that begins otherwise, as with a bracket, is
+parsed with the one before it.
+"""
+
+
+def _begins(lines: Sequence[bytes]) -> Iterator[int]:
+    decorated = False
+    for number, line in enumerate(lines, 1):
+        if _BEGINS.match(line):
+            if not decorated:
+                yield number
+            decorated = line.startswith(b"@")
+
+
+@lru_cache(maxsize=256)
+def _parsed(file: str, begin: int, end: int) -> Sequence[ast.stmt]:
+    """The statements of some lines of a file; of all lines, where these alone are no statements, as where a
+    text in quotes has lines that look like their beginning.
+    """
+    found = _file(file)
+    try:
+        return ast.parse(b"\n" * (begin - 1) + b"".join(found.lines[begin - 1 : end - 1])).body
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return () if (begin, end) == found.whole() else _parsed(file, *found.whole())
 
 
 def part_at(file: str, place: Place) -> ast.stmt | None:
     """The function, method or other statement outside all functions that a place is in.
 
-    A program's places are in a few functions of a file: the trees of the others are not walked.
+    A program's places are in a few functions of a file: the others are not parsed.
     """
-    tree = parsed(file)
-    body = [] if tree is None else tree.body
+    body = _parsed(file, *_file(file).around(place[0]))
     while True:
         before = bisect_right(body, place, key=_begin)
         if before == 0 or place[0] > (body[before - 1].end_lineno or 0):

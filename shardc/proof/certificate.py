@@ -52,7 +52,7 @@ def certificate(*proofs: tuple[Proof, Sequence[str], str]) -> str:
 
 
 def _facts(proof: Proof) -> Facts:
-    assert proof.shapes is not None
+    assert proof.shapes is not None and proof.plan is not None
     return Facts(
         proof.shapes,
         proof.draws,

@@ -18,10 +18,9 @@ from shardc.diagnostics import UNKNOWN, ShardcError, warn
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.proof import VARIABLE, default
-from shardc.proof.prove import Verdict, prove
-from shardc.proof.reading.readers import READ
-from shardc.proof.reading.text import prove_text
+from shardc.proof.prove import prove
 from shardc.proof.report import brief, lines
+from shardc.proof.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,9 @@ def demand(whole: Graph, local: Graph, text: str, target: str) -> str:
     and the operations back to the first wrong value. What is not proved is a warning, with the reason: it may
     be right.
     """
+    from shardc.proof.reading.readers import READ
+    from shardc.proof.reading.text import prove_text
+
     first = prove(whole, local)
     proofs = {"the compiled program": first}
     if target in READ:

@@ -15,7 +15,6 @@ from shardc.proof.draws import (
     ANY_ORDER,
     CASTS_KEPT,
     EACH_ONCE,
-    KINDS,
     LONGEST,
     NEGATIVE,
     ORDERLESS,
@@ -28,6 +27,7 @@ from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan
+from shardc.proof.kinds import KINDS
 from shardc.proof.layers import Layers
 from shardc.proof.lemmas import Lemma, Lemmas
 from shardc.proof.reduced import Reduced
@@ -41,9 +41,6 @@ DRAWS = 3
 SAMPLED_DRAWS, FEW, SOON = 12, 64, 1 << 22
 """As many where an argument is a few integers, which may be an index: if it has up to so many elements, and a
 draw computes up to so many."""
-
-SHORT = ("mixed", "tied")
-"""The draws of a short proof without integers."""
 
 MORE_TIED = ("tied", "tied")
 """Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
@@ -256,9 +253,3 @@ def draws_of(seed: int, run: Run) -> Iterator[Draw]:
         kind = run.kinds[number % len(run.kinds)]
         yield Draw(seed * 1000 + number, kind, near=run.near, budget=run.budget)
         number += 1
-
-
-def sampled(whole: Graph) -> list[str]:
-    """The dtypes of arguments that are whole numbers: their values are sampled."""
-    types = whole.types(whole.main.body.args)
-    return sorted({type.dtype for type in types if not is_inexact(type.dtype)})

@@ -17,15 +17,13 @@ from shardc.proof.each_once import EachOnce
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
+from shardc.proof.kinds import KINDS
 from shardc.proof.lost import LostLast
 from shardc.proof.narrow import Known
 from shardc.proof.order import Order
 from shardc.proof.rounding import Moved
 from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
-
-KINDS = ("mixed", "positive", "tied")
-"""What inputs are like: of both signs; above zero; a few small numbers again and again."""
 
 NEGATIVE = "negative"
 """Below zero: one more draw where there are decisions, since a maximum with 0 is 0 then."""

@@ -13,7 +13,7 @@ from math import prod
 from typing import cast
 
 from shardc.analysis.loops import Constants, counted
-from shardc.graph import FP8, Graph, Node, Region
+from shardc.graph import FP8, Graph, Node, Region, walk
 from shardc.graph.types import is_inexact
 from shardc.ops import Trait, chlo, find, func, has, hlo, op_of, sdy
 from shardc.proof.values import Beyond
@@ -42,6 +42,24 @@ def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
 def least(graph: Graph, dealt: Collection[int] = ()) -> int:
     """Work that there is however short the axes are: that of operations outside of loops."""
     return _sum(graph, dealt, lambda node, on: OPERATION * min(on, APART), lambda loop: 0)
+
+
+def work(graph: Graph) -> int:
+    """The elements that all operations compute, on all devices; loops count once."""
+    devices = max((mesh.size for mesh in graph.meshes.values()), default=1)
+    inside = {
+        node.id
+        for function in graph.functions.values()
+        for outer in walk(function.body)
+        if outer.name == sdy.manual_computation.name
+        for node in walk(outer.regions[0])
+    }
+    total = 0
+    for function in graph.functions.values():
+        for node in walk(function.body):
+            each = sum(prod(graph.type(value).shape) for value in node.results)
+            total += each * (devices if node.id in inside else 1)
+    return total
 
 
 def _sum(

@@ -12,7 +12,7 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.interpret.hooks import Hooks, Trace
-from shardc.ops import Trait, has, sdy
+from shardc.ops import Trait, has
 from shardc.proof import (
     meanings_complex,
     meanings_elementwise,
@@ -166,21 +166,3 @@ def _trips(graph: Graph, counts: Counter[int]) -> dict[int, int]:
         for node in nodes
         if has(node.name, Trait.LOOP)
     }
-
-
-def work(graph: Graph) -> int:
-    """The elements that all operations compute, on all devices; loops count once."""
-    devices = max((mesh.size for mesh in graph.meshes.values()), default=1)
-    inside = {
-        node.id
-        for function in graph.functions.values()
-        for outer in walk(function.body)
-        if outer.name == sdy.manual_computation.name
-        for node in walk(outer.regions[0])
-    }
-    total = 0
-    for function in graph.functions.values():
-        for node in walk(function.body):
-            each = sum(int(np.prod(graph.type(value).shape)) for value in node.results)
-            total += each * (devices if node.id in inside else 1)
-    return total

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from shardc.proof.failure import Difference
+from typing import TYPE_CHECKING
+
 from shardc.proof.verdict import Proof, Verdict
+
+if TYPE_CHECKING:
+    from shardc.proof.failure import Difference
 
 ASSUMED = {
     "reals": "floats are real numbers (rounding and overflow are not looked at)",

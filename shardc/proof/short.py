@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shardc.graph import Graph
-from shardc.proof.drawing import SHORT, sampled
-from shardc.proof.draws import KINDS
 from shardc.proof.effort import beyond, least
+from shardc.proof.kinds import kinds_of
 from shardc.proof.layers import Layers
 
 SHORT_TIMES = 3
@@ -16,11 +13,6 @@ SHORT_TIMES = 3
 
 class Large(Exception):
     """Programs are too large; says why."""
-
-
-def kinds_of(full: Graph) -> Sequence[str]:
-    """The kinds of its draws."""
-    return KINDS if sampled(full) else SHORT
 
 
 def limit_of(full: Graph, most: int) -> int:

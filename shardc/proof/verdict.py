@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from shardc.proof.draws import Draw
-from shardc.proof.failure import Difference
-from shardc.proof.induction import Note, Plan
-from shardc.proof.reduced import Reduced
-from shardc.semantics.arrays import Array
+if TYPE_CHECKING:
+    from shardc.proof.draws import Draw
+    from shardc.proof.failure import Difference
+    from shardc.proof.induction import Note, Plan
+    from shardc.proof.reduced import Reduced
+    from shardc.semantics.arrays import Array
 
 
 class Verdict(Enum):
@@ -47,7 +49,7 @@ class Proof:
     again: tuple[str, ...] = ()
     taken: tuple[int, ...] = ()
     loops: tuple[tuple[Note, ...], ...] = ()
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan | None = None
     unfit: bool = False
     law: bool = False
     more: int = 0

@@ -9,8 +9,9 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.ops import op_of
 from shardc.ops.derivatives import TABLES
-from shardc.proof.draws import KINDS, Draw
+from shardc.proof.draws import Draw
 from shardc.proof.evaluate import evaluate
+from shardc.proof.kinds import KINDS
 from shardc.proof.values import same
 
 WHOLE = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +19,7 @@ from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region, walk
 from shardc.ops import hlo, spmd
 from shardc.passes.pipeline import run_to
-from shardc.proof import default
-from shardc.proof import prove as proving
+from shardc.proof import default, drawn
 from shardc.proof.effort import effort, least
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reduced import reduced
@@ -133,7 +135,7 @@ def test_shapes_are_not_reduced_where_operations_alone_are_too_much(monkeypatch:
     shapes = reduced(whole, local)
     for full, short in ((whole, shapes.whole), (local, shapes.local)):
         assert 0 < least(full) <= effort(short)
-    monkeypatch.setattr("shardc.proof.prove.reduced", lambda *_, **__: pytest.fail("reduced"))
+    monkeypatch.setattr("shardc.proof.attempt.reduced", lambda *_, **__: pytest.fail("reduced"))
     said = default.verdict(whole, local, "--no-prove", 100_000)
     assert said.startswith("not proved: its work is that of") and "elements or more" in said
 
@@ -144,6 +146,33 @@ def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
         x = tanh(x) + 1.0
     return x
 """
+
+
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [
+        (0, ["not", "proved", "False", "False"]),
+        (9000, ["not", "proved", "True", "False"]),
+        (1 << 18, ["proved", "True", "True"]),
+    ],
+)
+def test_what_reduces_and_what_evaluates_is_imported_where_it_runs(most: int, said: list[str]) -> None:
+    text = (
+        "import sys, shardc\n"
+        "from shardc.proof import default\n"
+        "default.LEAST, default.EACH = int(sys.argv[1]), 0\n"
+        "said = shardc.compile(sys.stdin.read(), prove=None).proof.partition(':')[0]\n"
+        "print(said, *(f'shardc.proof.{name}' in sys.modules for name in ('reduced', 'evaluate')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text, str(most)],
+        input=TURNS,
+        env={**os.environ, "SHARDC_PROVE": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == said
 
 
 def test_bodies_of_loops_count_for_nothing_before_shapes_are_reduced() -> None:
@@ -167,7 +196,7 @@ def test_the_work_of_all_draws_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> N
     )
     proof = prove(whole, local, most=10_000_000)
     assert proof.verdict is Verdict.NOT_PROVED and "turns of the loop" in proof.reason
-    monkeypatch.setattr(proving, "SHORT_TIMES", 1)
+    monkeypatch.setattr(drawn, "SHORT_TIMES", 1)
     proof = prove(whole, local, most=3_000_000)
     assert proof.verdict is Verdict.NOT_PROVED
     assert proof.reason == "draws of more than 3,000,000 elements in all are beyond the proof"

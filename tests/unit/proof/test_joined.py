@@ -12,7 +12,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph, walk
 from shardc.passes.pipeline import run_to
-from shardc.proof.evaluate import work
+from shardc.proof.effort import work
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reduced import reduced
 from tests.unit.proof.planted import faults

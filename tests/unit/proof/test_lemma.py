@@ -13,7 +13,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.passes.pipeline import run_to
-from shardc.proof import prove as proving
+from shardc.proof import attempt
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.reduced import Reduced
 from tests.unit.proof.planted import LONG, MESHES, faults, program
@@ -29,7 +29,7 @@ def _compiled(text: str) -> tuple[Graph, Graph]:
 
 def at_full_size(whole: Graph, local: Graph) -> Proof:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proving, "reduced", lambda whole, local: Reduced(whole, local, (), ()))
+        patch.setattr(attempt, "reduced", lambda whole, local: Reduced(whole, local, (), ()))
         return prove(whole, local)
 
 

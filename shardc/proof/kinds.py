@@ -1,0 +1,25 @@
+"""The kinds of draws that every proof has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.graph import Graph
+from shardc.graph.types import is_inexact
+
+KINDS = ("mixed", "positive", "tied")
+"""What inputs are like: of both signs; above zero; a few small numbers again and again."""
+
+SHORT = ("mixed", "tied")
+"""The draws of a short proof without integers."""
+
+
+def kinds_of(full: Graph) -> Sequence[str]:
+    """Those of a short proof (short.py)."""
+    return KINDS if sampled(full) else SHORT
+
+
+def sampled(whole: Graph) -> list[str]:
+    """The dtypes of arguments that are whole numbers: their values are sampled."""
+    types = whole.types(whole.main.body.args)
+    return sorted({type.dtype for type in types if not is_inexact(type.dtype)})
