@@ -59,6 +59,11 @@ class Expr:
         """Whether it is the name of one and no more."""
         return self.text.isidentifier() and self.text in self.reads
 
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a display of several items in parentheses."""
+        return (self.head, self.tail) == ("(", ")") and len(self.items) > 1
+
     def at(self, level: int) -> str:
         """The text, in parentheses if it binds less tightly than `level`."""
         return self.text if self.level >= level else f"({self.text})"
