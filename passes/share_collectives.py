@@ -9,7 +9,8 @@ becomes
     %0 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "max", shardc.reason = "…"}
     %1 = stablehlo.exponential %0                                                   // and %2 is %0
 
-Two softmaxes of one tensor need its maximum once. What only the second collective used goes with it.
+Two softmaxes of one tensor need its maximum once, and so do its maximum and the place of that
+(rewrite/same_extremes.py). What only the second collective used goes with it.
 
     %0 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[0, 1]]>, shardc.masked = true}
     %1 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[1, 0]]>, shardc.masked = true}
@@ -41,11 +42,12 @@ from shardc.dialects.dense import pairs_attr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
 from shardc.forms.exchange import MASKED
-from shardc.ops import Trait, has
+from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.numbers import is_number, rows_of
 from shardc.rewrite.folding.places import TOLD_APART, Slot, places_of
+from shardc.rewrite.same_extremes import take_of_plain
 
 REASON = "shardc.reason"
 
@@ -56,6 +58,8 @@ class ShareCollectives(GraphPass):
     name = "share-collectives"
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        if changed := take_of_plain(shared):
+            shared.drop()
         body = shared.module.body
         around = _around(body)
         blocks = [op.body.block for op in body.block.ops if isinstance(op, FuncOp) and op in around]
@@ -66,7 +70,7 @@ class ShareCollectives(GraphPass):
             shared.module.attributes[TOLD_APART] = UnitAttr()
         if any(shared_pairs):
             region_dce(body)
-        return any(shared_pairs)
+        return changed or any(shared_pairs)
 
 
 def _numbers(module: ModuleOp) -> dict[Slot, Hashable]:
@@ -135,6 +139,9 @@ class _Sharer:
                 shared += _Sharer(self.around, self.holders, self.alike, self.shares, *known).block(inner)
             if op in self.around and self.holders[op.name] == 1:
                 continue  # nothing is like it, and its key would be as long as its body
+            if op.name == spmd.as_partial.name:  # which says what its operand is
+                self.numbers[op.results[0]] = self.number(op.operands[0])
+                continue
             first = self._completed(op) or self.made.setdefault(self.alike.key(op, self.number), op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)

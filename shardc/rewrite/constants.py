@@ -54,6 +54,7 @@ _MOVED = {
     hlo.dynamic_slice.name: 1,
     hlo.dynamic_update_slice.name: 2,
     hlo.pad.name: 2,
+    hlo.reshape.name: 1,
     hlo.reverse.name: 1,
     hlo.slice_.name: 1,
     hlo.transpose.name: 1,

@@ -12,6 +12,12 @@ def cast_to(scope: Scope, expr: Expr, axes: frozenset[str], value: int) -> Expr:
     return cast_over(scope, expr, axes - scope.emission.varying.get(value, frozenset()))
 
 
+def axes_missing(scope: Scope, value: int, like: int) -> frozenset[str]:
+    """The axes over which another value varies, and this one does not."""
+    varying = scope.emission.varying
+    return varying.get(like, frozenset[str]()) - varying.get(value, frozenset[str]())
+
+
 def cast_over(scope: Scope, expr: Expr, axes: frozenset[str]) -> Expr:
     """An expression that JAX takes for the same over `axes`, made to vary over them."""
     if not axes or scope.emission.mesh is None:

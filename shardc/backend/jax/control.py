@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shardc.analysis.loops import Counted
-from shardc.backend.jax.casts import cast_to
+from shardc.backend.jax.casts import axes_missing, cast_over
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.expressions import Expr, call, list_of, name, raw, tuple_of
 from shardc.backend.python.literals import typed
@@ -20,16 +20,14 @@ from shardc.backend.python.terms import Several
 from shardc.graph import Node, Region
 from shardc.ops import func, hlo
 
-_OFTEN, _SHORT, _LINE = 3, 20, 75
-"""From so many uses on, what has more than so many characters is a variable; from two on if it is longer than
-a line.
-"""
+_SHORT = 20
+"""What has more characters and is used twice is a variable."""
 
 
 def _casts(scope: Scope, exprs: Sequence[Expr], values: Sequence[int], like: Sequence[int]) -> list[Expr]:
     """Each expression, varying as the value in `like` does."""
-    axes = [scope.emission.varying.get(value, frozenset[str]()) for value in like]
-    return [cast_to(scope, e, a, v) for e, a, v in zip(exprs, axes, values, strict=True)]
+    axes = [axes_missing(scope, value, other) for value, other in zip(values, like, strict=True)]
+    return [cast_over(scope, expr, over) for expr, over in zip(exprs, axes, strict=True)]
 
 
 @JAX.prints(hlo.while_)
@@ -37,10 +35,9 @@ def while_(scope: Scope, node: Node) -> Printed:
     loop = carried(scope, node)
     starts = [node.operands[i] for i in loop.moving]
     results = [node.results[i] for i in loop.moving]
-    exprs = _made_once(scope, _casts(scope, [scope.expr(value) for value in starts], starts, results))
+    start = _start(scope, starts, results)
     step = scope.names.fresh("step")
     scope.names.pin(step)
-    start = exprs[0] if len(exprs) == 1 else tuple_of(exprs)
     if loop.counted is not None:
         _function(scope, node, node.regions[1], step, loop, results)
         bounds = (_bound(scope, loop, loop.counted, n) for n in (loop.counted.start, loop.counted.stop))
@@ -56,6 +53,16 @@ def while_(scope: Scope, node: Node) -> Printed:
     return None
 
 
+def _start(scope: Scope, starts: Sequence[int], like: Sequence[int]) -> Expr:
+    """What a loop begins with, cast as a whole where all of it is cast alike."""
+    exprs = [scope.expr(value) for value in starts]
+    missing = {axes_missing(scope, value, other) for value, other in zip(starts, like, strict=True)}
+    if len(exprs) > 1 and len(missing) == 1:
+        return cast_over(scope, tuple_of(_made_once(scope, exprs)), missing.pop())
+    exprs = _made_once(scope, _casts(scope, exprs, starts, like))
+    return exprs[0] if len(exprs) == 1 else tuple_of(exprs)
+
+
 def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
     """What a loop begins with, where several equal arrays are one variable; before its functions, which may
     use other variables.
@@ -63,8 +70,7 @@ def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
     often = Counter(expr.text for expr in exprs if expr.items and len(expr.text) > _SHORT)
     made: dict[str, Expr] = {}
     for expr in exprs:
-        enough = 2 if len(expr.text) > _LINE else _OFTEN
-        if often[expr.text] >= enough and expr.text not in made:
+        if often[expr.text] > 1 and expr.text not in made:
             variable = scope.names.fresh("zeros" if "jnp.zeros(" in expr.text else "start")
             scope.names.pin(variable)
             scope.writer.statement(f"{variable} = ", expr)

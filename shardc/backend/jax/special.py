@@ -42,6 +42,24 @@ def argmax(scope: Scope, node: Node) -> Expr:
     return call(function, scope.expr(node.operands[0]), str(node.attrs["axis"]), dtype)
 
 
+@JAX.prints(idiom.place_of_greatest)
+def place_of_greatest(scope: Scope, node: Node) -> Expr:
+    return _place(scope, node, "lax.argmax")
+
+
+@JAX.prints(idiom.place_of_least)
+def place_of_least(scope: Scope, node: Node) -> Expr:
+    return _place(scope, node, "lax.argmin")
+
+
+def _place(scope: Scope, node: Node, function: str) -> Expr:
+    """lax.argmax(x, 1, jnp.int32) + start"""
+    x, start = node.operands
+    dtype = scope.target.dtype(scope.type(node.results[-1]).dtype)
+    found = call(function, scope.expr(x), str(node.attrs["axis"]), dtype)
+    return binary("+", found, scope.expr(start))
+
+
 @JAX.prints(idiom.greatest)
 def greatest(scope: Scope, node: Node) -> Several:
     return _with_place(scope, node, "jnp.max", "lax.argmax")
@@ -54,12 +72,10 @@ def least(scope: Scope, node: Node) -> Several:
 
 def _with_place(scope: Scope, node: Node, element: str, place: str) -> Several:
     """jnp.max(x, axis=1), lax.argmax(x, 1, jnp.int32) + start"""
-    x, start = node.operands
+    x = node.operands[0]
     scope.variable(x)
-    value, axis = scope.expr(x), str(node.attrs["axis"])
-    dtype = scope.target.dtype(scope.type(node.results[1]).dtype)
-    there = binary("+", call(place, value, axis, dtype), scope.expr(start))
-    return Several(tuple_of([call(element, value, axis=axis), there]))
+    found = call(element, scope.expr(x), axis=str(node.attrs["axis"]))
+    return Several(tuple_of([found, _place(scope, node, place)]))
 
 
 @JAX.prints(hlo.sort)

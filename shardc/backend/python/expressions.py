@@ -66,6 +66,11 @@ class Expr:
         """Whether it is a chain in parentheses."""
         return self.op is None and bool(self.chain)
 
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a display of several items in parentheses."""
+        return (self.head, self.tail) == ("(", ")") and len(self.items) > 1
+
     def at(self, level: int) -> str:
         """The text, in parentheses if it binds less tightly than `level`."""
         return self.text if self.level >= level else f"({self.text})"

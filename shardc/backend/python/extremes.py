@@ -1,7 +1,8 @@
 """Reductions of pairs (element, place) that find the greatest or the least element along a dimension.
 
     reduce of (x, iota), the place alone is used  -> idiom.argmax    lax.argmax(x, 1, jnp.int32)
-    reduce of (x, iota + start), as on a block    -> idiom.greatest  jnp.max(x, axis=1), lax.argmax(…) + start
+    reduce of (x, iota + start), as on a block    -> idiom.place_of_greatest    that + start
+    the same, the element is used, too            -> idiom.greatest  jnp.max(x, axis=1), lax.argmax(…) + start
 
 What such a reduction begins with is below all elements, as StableHLO asks: no place is found there.
 """
@@ -17,6 +18,7 @@ from shardc.ops import OpDef, combiner, hlo
 from shardc.ops.extremes import picks_first_nan
 
 _ARGUMENTS = {"argmax": idiom.argmax, "argmin": idiom.argmin}
+_PLACES = {"argmax": idiom.place_of_greatest, "argmin": idiom.place_of_least}
 _PAIRS = {"argmax": idiom.greatest, "argmin": idiom.least}
 
 
@@ -28,10 +30,23 @@ def argmax(run: Run, node: Node) -> Node:
     return Node(node.id, definition.name, node.operands[:1], node.results[1:], {"axis": axis}, (), node.loc)
 
 
+def place(run: Run, node: Node) -> Node:
+    """The place alone, from a number on that the device has."""
+    definition, axis = _extreme(run, node, _PLACES)
+    run.same(run.program.count.get(node.results[0], 0), 0)
+    operands = (node.operands[0], _first(run, node.operands[1], axis))
+    return Node(node.id, definition.name, operands, node.results[1:], {"axis": axis}, (), node.loc)
+
+
 def greatest(run: Run, node: Node) -> Found:
     """The element too, and places from a number on that the device has."""
     definition, axis = _extreme(run, node, _PAIRS)
     x, places = node.operands[:2]
+    return definition, [x, _first(run, places, axis)], {"axis": axis}
+
+
+def _first(run: Run, places: int, axis: int) -> int:
+    """The number from which places along a dimension are counted."""
     total = Run(run.program).node(places, hlo.add)
     for counting, start in (total.operands, total.operands[::-1]):
         first = run.before_shapes(start)
@@ -39,7 +54,7 @@ def greatest(run: Run, node: Node) -> Found:
             made = _counting(run, counting)
             dim = _dimension(run, counting, made)
             run.same(_dimension(run, places, total, dim), axis)
-            return definition, [x, first], {"axis": axis}
+            return first
     raise Other
 
 

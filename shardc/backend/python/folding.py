@@ -30,7 +30,7 @@ from shardc.analysis.loops import Constants, counted
 from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
-from shardc.backend.python.extremes import argmax, greatest
+from shardc.backend.python.extremes import argmax, greatest, place
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
@@ -211,10 +211,12 @@ def _einsum(folder: _Folder, node: Node) -> Node | None:
 
 
 def _argmax(folder: _Folder, node: Node) -> Node | None:
-    try:
-        return argmax(Run(folder), node)
-    except Other:
-        return None
+    for attempt in (argmax, place):
+        try:
+            return attempt(Run(folder), node)
+        except Other:
+            pass
+    return None
 
 
 def _take_of_ones(folder: _Folder, node: Node) -> Node | None:

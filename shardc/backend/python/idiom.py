@@ -13,7 +13,10 @@ def _idiom(name: str, doc: str, variable: str = "t") -> OpDef:
     return OpDef(name=f"idiom.{name}", doc=doc, spelling=Spelling(variable=variable))
 
 
-argmax = _idiom("argmax", "Where the greatest along `axis` is, as the result's dtype.")
+argmax = _idiom(
+    "argmax",
+    "Where the greatest along `axis` is, as the result's dtype.",
+)
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
 cholesky = _idiom(
     "cholesky",
@@ -47,6 +50,10 @@ factors = _idiom(
 )
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
+place_of_greatest = _idiom(
+    "place_of_greatest", "Where the greatest along `axis` is, from the number on that is the second operand."
+)
+place_of_least = _idiom("place_of_least", "The same of the least.")
 greatest = _idiom(
     "greatest",
     "The greatest along `axis`, and where it is from the number on that is the second operand.",

@@ -64,8 +64,13 @@ class Writer:
 
     def statement(self, prefix: str, value: Expr, note: str | None = None) -> None:
         """`prefix` and an expression (`x = …`, `return …`), with a comment at the end if there is room."""
-        lines = value.lines(self._indent + prefix, self._indent, WIDTH)
-        if len(lines[0]) > WIDTH and ", " in prefix and prefix.endswith(" = "):
+        several = ", " in prefix and prefix.endswith(" = ")
+        bare = value.text.removeprefix("(").removesuffix(")")
+        if several and value.is_tuple and len(self._indent + prefix + bare) <= WIDTH:
+            lines = [self._indent + prefix + bare]
+        else:
+            lines = value.lines(self._indent + prefix, self._indent, WIDTH)
+        if len(lines[0]) > WIDTH and several:
             broken = self._bracketed(prefix.removesuffix(" = ").split(", "), value)
             if max(map(len, broken)) <= WIDTH or len(self._indent + prefix) > WIDTH:
                 lines = broken

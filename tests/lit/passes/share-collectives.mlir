@@ -87,3 +87,49 @@ func.func @not_masked(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// The greatest elements are those that are found with their places; the least ones are others, and so are those along another dimension.
+// CHECK-LABEL: @extremes
+// CHECK: [[PLAIN:%.*]] = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1]
+// CHECK: [[PARTIAL:%.*]] = "spmd.as_partial"([[PLAIN]])
+// CHECK: [[MAX:%.*]] = "spmd.all_reduce"([[PARTIAL]]) {axes = ["x"], kind = "max"}
+// CHECK: stablehlo.compare EQ, [[PLAIN]], [[MAX]]
+// CHECK-NOT: "spmd.all_reduce"({{.*}}kind = "max"
+// CHECK: [[MIN:%.*]] = "spmd.all_reduce"({{.*}}kind = "min"
+// CHECK: [[OTHER:%.*]] = "spmd.all_reduce"({{.*}}kind = "max"
+// CHECK: sdy.return [[MAX]], {{%.*}}, [[MIN]], [[OTHER]]
+sdy.mesh @ring = <["x"=4]>
+func.func @extremes(%a: tensor<8x32xf32>) -> (tensor<8xf32>, tensor<32xi1>, tensor<8xf32>, tensor<8xf32>) {
+  %0:4 = sdy.manual_computation(%a) in_shardings=[<@ring, [{}, {"x"}]>] out_shardings=[<@ring, [{}]>, <@ring, [{"x"}]>, <@ring, [{}]>, <@ring, [{}]>] manual_axes={"x"} (%x: tensor<8x8xf32>) {
+    %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %highest = stablehlo.constant dense<0x7F800000> : tensor<f32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %places = stablehlo.iota dim = 1 : tensor<8x8xi32>
+    %1:2 = stablehlo.reduce(%x init: %lowest), (%places init: %none) across dimensions = [1] : (tensor<8x8xf32>, tensor<8x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
+     reducer(%u: tensor<f32>, %v: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+      %2 = stablehlo.compare GT, %u, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.compare NE, %u, %u, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %4 = stablehlo.or %2, %3 : tensor<i1>
+      %5 = stablehlo.compare EQ, %u, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %6 = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %7 = stablehlo.and %5, %6 : tensor<i1>
+      %8 = stablehlo.or %4, %7 : tensor<i1>
+      %9 = stablehlo.select %4, %u, %v : tensor<i1>, tensor<f32>
+      %10 = stablehlo.select %8, %i, %j : tensor<i1>, tensor<i32>
+      stablehlo.return %9, %10 : tensor<f32>, tensor<i32>
+    }
+    %11 = "spmd.as_partial"(%1#0) {axes = ["x"], kind = "max"} : (tensor<8xf32>) -> tensor<8xf32>
+    %12 = "spmd.all_reduce"(%11) {axes = ["x"], kind = "max"} : (tensor<8xf32>) -> tensor<8xf32>
+    %13 = stablehlo.compare EQ, %1#0, %12, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+    %14 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1] {shardc.partial_over = ["x"]} : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %15 = "spmd.all_reduce"(%14) {axes = ["x"], kind = "max"} : (tensor<8xf32>) -> tensor<8xf32>
+    %16 = stablehlo.reduce(%x init: %highest) applies stablehlo.minimum across dimensions = [1] {shardc.partial_over = ["x"]} : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %17 = "spmd.all_reduce"(%16) {axes = ["x"], kind = "min"} : (tensor<8xf32>) -> tensor<8xf32>
+    %18 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [0] {shardc.partial_over = ["x"]} : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %19 = "spmd.all_reduce"(%18) {axes = ["x"], kind = "max"} : (tensor<8xf32>) -> tensor<8xf32>
+    sdy.return %15, %13, %17, %19 : tensor<8xf32>, tensor<8xi1>, tensor<8xf32>, tensor<8xf32>
+  } : (tensor<8x32xf32>) -> (tensor<8xf32>, tensor<32xi1>, tensor<8xf32>, tensor<8xf32>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<8xf32>, tensor<32xi1>, tensor<8xf32>, tensor<8xf32>
+}

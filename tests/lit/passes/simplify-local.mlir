@@ -261,8 +261,9 @@ func.func @known_place(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 // CHECK: [[Z:%.*]] = stablehlo.constant dense<0.{{0*}}e+00> : tensor<6xf32>
 // CHECK-NEXT: [[J:%.*]] = stablehlo.concatenate %zeros, %ones
 // CHECK-NEXT: [[K:%.*]] = stablehlo.concatenate %zeros, %negative
-// CHECK-NEXT: func.return [[Z]], [[J]], [[K]]
-func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32>) {
+// CHECK-NEXT: [[O:%.*]] = stablehlo.constant dense<1.{{0*}}e+00> : tensor<2x2xf32>
+// CHECK-NEXT: func.return [[Z]], [[J]], [[K]], [[O]]
+func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<2x2xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4xf32>
   %ones = stablehlo.constant dense<1.0> : tensor<4xf32>
@@ -274,7 +275,8 @@ func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32
   %4 = stablehlo.pad %3, %zero, low = [1], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
   %5 = stablehlo.concatenate %zeros, %ones, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   %6 = stablehlo.concatenate %zeros, %negative, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
-  return %4, %5, %6 : tensor<6xf32>, tensor<8xf32>, tensor<8xf32>
+  %7 = stablehlo.reshape %ones : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %4, %5, %6, %7 : tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<2x2xf32>
 }
 
 // Of an integer and two numbers there is one number; what is used elsewhere stays, and so do floats.
