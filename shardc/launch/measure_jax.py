@@ -23,7 +23,7 @@ from shardc.launch.measuring import (
     write,
 )
 from shardc.launch.timing import Call, Clock
-from shardc.launch.working import Function, Product, blocks, first_product, measured
+from shardc.launch.working import Function, Product, copies, first_product, measured
 from shardc.ops import OpDef, spmd
 
 _MULTIPLIES = {"cpu": ("f32", "f64", "bf16"), "tpu": ("f32", "bf16")}
@@ -120,16 +120,21 @@ class Work:
     def product(self, product: Product) -> Call:
         with self.jax.enable_x64(product.dtype == "f64"):
             a, b = (self.jax.numpy.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
-            return self._compiled(product.run, a, b)
+            compiled = self._compiled(product.run, a, b)
+            return lambda: compiled(a, b)
 
     def functions(self, side: int) -> Callable[[Function], Call]:
-        """What makes calls of functions of the same blocks."""
-        x, y = map(self.jax.numpy.asarray, blocks(side))
-        return lambda work: self._compiled(partial(work.run, Names(self.jax)), x, y)
+        """What makes calls of functions on blocks of so many rows."""
+        given, names = copies(side, self.jax.numpy.array), Names(self.jax)
 
-    def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Call:
-        call = self.jax.jit(function).lower(*arrays).compile()
-        return lambda: call(*arrays)
+        def call(work: Function) -> Call:
+            compiled = self._compiled(partial(work.run, names), *next(given))
+            return lambda: compiled(*next(given))
+
+        return call
+
+    def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[..., object]:
+        return self.jax.jit(function).lower(*arrays).compile()
 
 
 def _runs(jax: Any, count: int, scale: int) -> Iterator[Piece]:

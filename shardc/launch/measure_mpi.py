@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from shardc.graph.attrs import ConvDims, ScatterDims
 from shardc.graph.types import DTYPES
 from shardc.launch.measuring import SIZES, Piece, block_shape, connected, operand_bytes, processes, write
 from shardc.launch.timing import Call, Clock
-from shardc.launch.working import Function, Product, blocks, first_product, measured
+from shardc.launch.working import Function, Product, copies, first_product, measured
 from shardc.ops import OpDef, spmd
 from shardc.semantics import ops
 
@@ -65,22 +64,11 @@ class Names:
         return ops.convolution(image, kernel, dimension_numbers=dims, padding=((1, 1), (1, 1)))
 
 
-_APART = 96 << 20
-"""Bytes that are read before the same are read again: more than a processor's share of most caches."""
-
-
 def functions(side: int) -> Callable[[Function], Call]:
-    """What makes calls of functions on blocks of so many rows, each time on others: in a program, what an
-    operation reads was seldom read just before. The memory of results is used again at once, as there."""
-    given, names = copies(side), Names()
+    """What makes calls of functions on blocks of so many rows. The memory of results is used again at once,
+    as in programs."""
+    given, names = copies(side, np.copy), Names()
     return lambda work: lambda: work.run(names, *next(given))
-
-
-def copies(side: int) -> Iterator[tuple[Any, Any]]:
-    """Pairs of equal blocks, each in memory of its own, again and again."""
-    x, y = blocks(side)
-    count = -(-_APART // (x.nbytes + y.nbytes))
-    return cycle([(x.copy(), y.copy()) for _ in range(count)])
 
 
 def _runs(comm: Any, count: int) -> Iterator[Piece]:

@@ -7,9 +7,10 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle
 from math import log2
 from typing import Any
 
@@ -189,6 +190,18 @@ def blocks(side: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(side)
     x, y = (0.25 + 0.5 * rng.random((side, side), np.float32) for _ in range(2))
     return x, y
+
+
+_APART = 96 << 20
+"""Bytes that are read before the same are read again: more than a processor's share of most caches."""
+
+
+def copies(side: int, copy: Callable[[Any], Any]) -> Iterator[tuple[Any, Any]]:
+    """Pairs of equal blocks, each in memory of its own, again and again: in a program, what an operation
+    reads was seldom read just before."""
+    x, y = blocks(side)
+    count = -(-_APART // (x.nbytes + y.nbytes))
+    return cycle([(copy(x), copy(y)) for _ in range(count)])
 
 
 def measured(

@@ -17,9 +17,9 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
-from shardc.launch import measure_mpi, timing
+from shardc.launch import timing, working
 from shardc.launch.fitting import Device, Timed, fitted, multiplied_at, rate
-from shardc.launch.measure_jax import Names
+from shardc.launch.measure_jax import Names, Work
 from shardc.launch.measuring import (
     COLLECTIVES,
     SIZES,
@@ -233,12 +233,23 @@ def test_what_is_sorted_is_in_no_order():
 
 def test_what_is_read_was_not_read_just_before(monkeypatch: pytest.MonkeyPatch):
     """Equal blocks, in memory that comes again only after so many bytes."""
-    monkeypatch.setattr(measure_mpi, "_APART", 100_000)
-    pairs = measure_mpi.copies(64)
+    monkeypatch.setattr(working, "_APART", 100_000)
+    pairs = working.copies(64, np.copy)
     some = [next(pairs) for _ in range(8)]
     places = [block.__array_interface__["data"][0] for pair in some for block in pair]
     assert places[:2] == places[8:10] and len(set(places)) == 8
     assert all(np.array_equal(block, whole) for block, whole in zip(some[3], blocks(64), strict=True))
+
+
+def test_jax_reads_other_blocks_each_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(working, "_APART", 100_000)
+    read = list[Any]()
+    work = Work(pytest.importorskip("jax"))
+    monkeypatch.setattr(work, "_compiled", lambda *given: lambda x, y: read.append(x))
+    call = work.functions(64)(WORK[0])
+    for _ in range(8):
+        call()
+    assert read[0] is read[4] and len({id(block) for block in read}) == 4
 
 
 def test_rates_of_functions_are_found_again():
