@@ -158,7 +158,7 @@ def _tried(
     module: ModuleOp, machine: Machine, options: ByPass, stage: str, known: dict[Hashable, Tried]
 ) -> Tried:
     """A module at a stage before planning, planned and priced; a plan that is `known` is not priced again.
-    Where equal layers are taken out nobody is told the plan, so that what passes made of it is found again."""
+    Where equal layers are taken out nobody is told a plan: what passes made of it is then found again."""
     found, planned = list[Combined](), list[Hashable]()
 
     def told(plan: Plan) -> None:
