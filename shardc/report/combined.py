@@ -14,7 +14,7 @@ program is quickest, all combined:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -29,6 +29,7 @@ from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Combined, Machine
+from shardc.planning.program import Plan
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
@@ -80,8 +81,11 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         with collecting():
             run_to(make_context(), start, stage, options=options)
 
+    known = dict[Hashable, Tried]()
+
     def tried(**said: object) -> Tried:
-        return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
+        more = saying(options, PLANS, **said) if said else options
+        return _tried(start.clone(), machine, more, stage, known)
 
     small = size <= SMALL
     if small:
@@ -146,11 +150,31 @@ def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
     return tuple(known.values())
 
 
-def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:
-    """A module at a stage before planning, planned and priced."""
-    found: list[Combined] = []
-    with collecting():
-        run_to(make_context(), module, "local", stage, saying(options, COMBINES, told=found.append))
-        program = per_device.read(snapshot(module).graph)
-    took = estimate(machine, program, collectives(program), 0).total_ns
-    return Tried(options, took, tuple(found))
+class _Again(Exception):
+    """A plan that was priced before."""
+
+
+def _tried(
+    module: ModuleOp, machine: Machine, options: ByPass, stage: str, known: dict[Hashable, Tried]
+) -> Tried:
+    """A module at a stage before planning, planned and priced; a plan that is `known` is not priced again.
+    Where equal layers are taken out nobody is told a plan: what passes made of it is then found again."""
+    found, planned = list[Combined](), list[Hashable]()
+
+    def told(plan: Plan) -> None:
+        planned.append(plan.decided)
+        if plan.decided in known:
+            raise _Again
+
+    passes = saying(options, COMBINES, told=found.append)
+    if stage != "ir":
+        passes = saying(passes, PLANS, told=told)
+    try:
+        with collecting():
+            run_to(make_context(), module, "local", stage, passes)
+            program = per_device.read(snapshot(module).graph)
+    except _Again:
+        return replace(known[planned[0]], options=options)
+    tried = Tried(options, estimate(machine, program, collectives(program), 0).total_ns, tuple(found))
+    known.update(dict.fromkeys(planned, tried))
+    return tried

@@ -11,7 +11,7 @@ choices that propagation suggests (improve.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -103,6 +103,12 @@ class Plan:
     def less_divided(self) -> LessDivided | None:
         """The work that annotations divide and the plan does not; None if there is none."""
         return less_divided(self.problem)
+
+    @property
+    def decided(self) -> Hashable:
+        """What tells it from other plans of the same program."""
+        choices = tuple(variable.choice for variable in self.problem.variables)
+        return choices, tuple(self.problem.arguments.items())
 
     @property
     def layouts(self) -> dict[int, Sharding]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 
 import shardc
+from shardc.analysis.per_device import PerDeviceProgram
 from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import collecting
 from shardc.frontend.read import read
 from shardc.options import Options
-from shardc.planning.machines import Combined, load
+from shardc.planning.machines import Combined, Machine, load
+from shardc.planning.program import Plan
+from shardc.report import combined
 from shardc.report.combined import Tried, learn, plans
+from shardc.report.times import Estimate
+from shardc.report.traffic import Collective
 
 STEP = """
 mesh pod[data=8]
@@ -119,6 +124,29 @@ def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pyte
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
     assert found["learnt"].took < found["own"].took
+
+
+def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever they count on: the layouts and forms are the same."""
+    priced: list[int] = []
+
+    def counted(
+        machine: Machine, program: PerDeviceProgram, of: tuple[Collective, ...], peak: int
+    ) -> Estimate:
+        found = estimate(machine, program, of, peak)
+        priced.append(found.total_ns)
+        return found
+
+    estimate = combined.estimate
+    monkeypatch.setattr(combined, "estimate", counted)
+    found = tried(STEP, monkeypatch)
+    assert len(priced) < len(found)
+    assert {plan.took for plan in found.values()} == {*priced}
+    once = len(priced)
+    priced.clear()
+    monkeypatch.setattr(Plan, "decided", property(lambda plan: object()))
+    anew = tried(STEP, monkeypatch)
+    assert anew == found and len(priced) == len(anew) > once
 
 
 def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
