@@ -154,7 +154,8 @@ def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
     if given.run:
         return actions.run(given, options)
     if given.check:
-        return actions.check(given, options)
+        with no_garbage_collection(kept=ends):
+            return actions.check(given, options)
     if given.prove is not None:
         with no_garbage_collection():
             return actions.prove(given, options)

@@ -77,11 +77,16 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     """
     if op.name not in _EXACT:
         return None
-    types = [TensorType((), type_of(value.type).dtype) for value in (*op.operands, *op.results)]
-    held = [splat_of(value) for value in op.operands]
+    held = list[Any]()
+    for value in op.operands:
+        element = splat_of(value)
+        if element is None:
+            return None
+        held.append(element)
     computes = meaning(op.name)
-    if computes is None or any(value is None for value in held):
+    if computes is None:
         return None
+    types = [TensorType((), type_of(value.type).dtype) for value in (*op.operands, *op.results)]
     attrs = {key: python_of(attr) for key, attr in op.properties.items()}
     count = len(op.operands)
     arrays = [np.asarray(value) for value in held]

@@ -48,10 +48,12 @@ class Bodies:
 
     def check_names(self, function: s.Function) -> None:
         """Raises ShardcError where parameters have one name, or that of a declaration."""
-        for i, parameter in enumerate(function.parameters):
+        names = set[str]()
+        for parameter in function.parameters:
             self.program.check_free(parameter.name, parameter.pos)
-            if any(parameter.name == other.name for other in function.parameters[:i]):
+            if parameter.name in names:
                 raise self.e.error(f"{function.name} has two parameters {parameter.name}", pos=parameter.pos)
+            names.add(parameter.name)
 
     def uneven(self, function: s.Function, mapped: bool) -> Uneven:
         """Whether the types of a function may be split unevenly."""

@@ -127,6 +127,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
             continue
         done, net, last = net, again(net), None
         start = None if presolve else net.start(done, least.basis())
+        del done, least  # the solver has tens of megabytes for each program that it keeps
     plan.take(problem)
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 

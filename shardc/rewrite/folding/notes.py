@@ -109,7 +109,7 @@ def entry(module: ModuleOp) -> FuncOp:
 
 def item(held: Attribute | None, number: int) -> Mapping[str, Attribute]:
     """What a function's arg_attrs or res_attrs say of one argument or result."""
-    found = list(held)[number] if is_array(held) else None
+    found = held.data[number] if is_array(held) else None
     return found.data if isinstance(found, DictionaryAttr) else {}
 
 
