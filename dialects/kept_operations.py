@@ -31,9 +31,17 @@ Kept = dict[str, Any]
 _Kind = tuple[type[Operation], list[Attribute], dict[str, Attribute]]
 
 
-def written(ops: Iterable[Operation], place: Callable[[Attribute], Attribute] = lambda attr: attr) -> Kept:
-    """Operations as JSON; of where they are, what `place` says. Unkept if some attribute has no form."""
-    writer = _Writer(place)
+Properties = dict[str, Attribute]
+
+
+def written(
+    ops: Iterable[Operation],
+    place: Callable[[Attribute], Attribute] = lambda attr: attr,
+    seen: Callable[[Operation], Properties] = lambda op: op.properties,
+) -> Kept:
+    """Operations as JSON; of where they are, what `place` says, of their properties those that are `seen`.
+    Unkept if some attribute has no form."""
+    writer = _Writer(place, seen)
     steps = [writer.operation(op) for op in ops]
     return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
 
@@ -50,8 +58,10 @@ def files(kept: Kept) -> list[str]:
 
 
 class _Writer:
-    def __init__(self, place: Callable[[Attribute], Attribute]) -> None:
-        self.place = place
+    def __init__(
+        self, place: Callable[[Attribute], Attribute], seen: Callable[[Operation], Properties]
+    ) -> None:
+        self.place, self.seen_of = place, seen
         self.attributes: list[Any] = []
         self.kinds: list[list[Any]] = []
         self.values: dict[SSAValue, int] = {}
@@ -82,7 +92,7 @@ class _Writer:
 
     def kind(self, op: Operation) -> int:
         types = [self.attribute(result.type) for result in op.results]
-        properties = [part for key, attr in op.properties.items() for part in (key, self.attribute(attr))]
+        properties = [part for key, attr in self.seen_of(op).items() for part in (key, self.attribute(attr))]
         key = op.name, *types, None, *properties
         if key not in self.kind_numbers:
             self.kind_numbers[key] = len(self.kinds)

@@ -8,22 +8,26 @@
 A folded program lacks the layers in the middle of its stacks. An edit there of a number, which layers may
 differ in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning
 and localizing it anew. The key is all of the folded program, places in the text included, for reasons and
-warnings name lines. What is not in it no pass looks at before outline-calls: the numbers of the layers that
-are missing (numbers.py), and the whole function's signature.
+warnings name lines. What is not in it no pass looks at before outline-calls: the numbers that layers have for
+themselves (numbers.py), and the whole function's signature.
 
-An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), what the passes
-warned of, and the effort of planning, which counts again.
+Numbers of layers that are there are put into what is taken. All that passes may ask of such numbers is
+whether two are equal. Where they made one of two, nothing is kept; so what they made would be the same were
+fewer of them equal, and it is taken if constants that are equal now were equal then.
+
+An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), the constants of the
+folded program, what the passes warned of, and the effort of planning, which counts again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from shardc import cache
 from shardc.diagnostics import Location, collecting, titles_of, warn
@@ -31,8 +35,11 @@ from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
+from shardc.ops import hlo
 from shardc.planning.effort import counting, spend
-from shardc.rewrite.folding.places import FOLDED, TOLD_APART
+from shardc.rewrite.constants import constant_of
+from shardc.rewrite.folding.numbers import is_number, number_in, numbers_of, put_number
+from shardc.rewrite.folding.places import FOLDED, LAYER, TOLD_APART, Place, places_of
 
 Key = tuple[str, ...]
 
@@ -49,7 +56,7 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
     ]
     try:
-        program = kept_operations.written(module.body.block.ops, _place)
+        program = kept_operations.written(module.body.block.ops, _place, _seen)
         said = [_attributes(module), *map(kept_attributes.written, notes)]
     except Unkept:
         return None
@@ -63,10 +70,14 @@ def take(key: Key, module: ModuleOp) -> bool:
     if entry is None:
         return False
     kept = json.loads(entry)
-    block = module.body.block
+    if not _as_equal(_constants(module), kept["constants"]):
+        return False
+    numbers, block = numbers_of(module), module.body.block
     for op in list(block.ops):
         op.detach()
     block.add_ops(kept_operations.read(kept["program"], make_context()))
+    for op, places in _numbered(module):
+        put_number(op, numbers[places[0]])
     made = cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data
     module.attributes = {**made, FOLDED: module.attributes[FOLDED]}
     for message, place, hint in kept["said"]:
@@ -78,14 +89,19 @@ def take(key: Key, module: ModuleOp) -> bool:
 @contextmanager
 def made(key: Key, module: ModuleOp) -> Generator[None]:
     """Keep what is made of a module meanwhile, if it is so whatever numbers the missing layers have."""
+    numbers, constants = numbers_of(module), _constants(module)
     with counting() as effort, collecting() as warnings:
         yield
     for each in warnings:
         warn(each.message, each.loc, each.hint)
     if module.attributes.pop(TOLD_APART, None) is not None or FOLDED not in module.attributes:
         return
+    left = [(*places, number_in(op)) for op, places in _numbered(module)]
+    if {*left} != {*numbers.items()}:
+        return
     try:
         kept = {
+            "constants": constants,
             "program": kept_operations.written(module.body.block.ops),
             "attributes": _attributes(module),
             "said": [[w.message, [w.loc.file, w.loc.line, w.loc.col, w.loc.name], w.hint] for w in warnings],
@@ -94,6 +110,31 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
     except Unkept:
         return
     cache.put(_text(kept).encode(), *key)
+
+
+def _seen(op: Operation) -> dict[str, Attribute]:
+    """The properties of an operation that passes look at."""
+    return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
+
+
+def _numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
+    """The constants of which each layer has its own, with the places that one stands for."""
+    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
+    return ((op, places_of(op)) for op in found)
+
+
+def _constants(module: ModuleOp) -> list[str | None]:
+    """The numbers of a program's constants, in order, with their dtypes; None of other arrays."""
+    held = (constant_of(op.results[0]) for op in module.walk() if op.name == hlo.constant.name)
+    return [None if each is None else f"{each.data.dtype} {each.data.tobytes().hex()}" for each in held]
+
+
+def _as_equal(now: list[str | None], then: list[str | None]) -> bool:
+    """Whether those that are equal now were equal then."""
+    known = dict[str | None, str | None]()
+    return len(now) == len(then) and all(
+        known.setdefault(one, other) == other for one, other in zip(now, then, strict=True)
+    )
 
 
 def _attributes(module: ModuleOp) -> list[Any]:

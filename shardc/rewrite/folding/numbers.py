@@ -27,7 +27,7 @@ from shardc.graph import Dense, TensorType
 from shardc.ops import hlo
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, Slot, in_stack, places_of
+from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, Place, Slot, in_stack, places_of
 from shardc.rewrite.outline import CALL, manual_bodies
 
 
@@ -40,6 +40,25 @@ def any_number(value: SSAValue) -> Hashable | None:
 def is_number(op: Operation) -> bool:
     """Whether an operation is a constant of which each layer has its own."""
     return op.name == hlo.constant.name and any(slot[1] == NUMBERS for slot, _ in places_of(op))
+
+
+def number_in(op: Operation) -> Dense | None:
+    """The number that a constant has everywhere, as a scalar; None of other constants."""
+    held = constant_of(op.results[0])
+    return None if held is None else Dense(held.data, ())
+
+
+def put_number(op: Operation, number: Dense) -> None:
+    """Let a constant be another number everywhere."""
+    held = op.properties if "value" in op.properties else op.attributes
+    held["value"] = dense(Dense(number.data, type_of(op.results[0].type).shape))
+
+
+def numbers_of(module: ModuleOp) -> dict[Place, Dense]:
+    """The numbers that layers have for themselves, of those that are in a folded program."""
+    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
+    held = ((op, number_in(op)) for op in found)
+    return {place: number for op, number in held if number is not None for place in places_of(op)}
 
 
 def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
@@ -132,6 +151,4 @@ class Numbers:
         slot = self.slot(op, 0)
         if slot is not None:
             self.missing.discard(slot)
-            held = op.properties if "value" in op.properties else op.attributes
-            number = self.rows[slot][layer].data.value.data
-            held["value"] = dense(Dense(number, type_of(op.results[0].type).shape))
+            put_number(op, self.rows[slot][layer].data.value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +69,7 @@ def without_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 LAYERS = "    x = x + gelu(sin(x) @ {0}.up) @ {0}.down * 0.125\n" + SCALED
 EQUAL = scaled(*[0.25] * 12, layer=LAYERS)
 OTHER = scaled(*[0.25] * 5, 0.5, *[0.25] * 6, layer=LAYERS)
+DIFFERENT = scaled(*(i / 64 for i in range(2, 14)), layer=LAYERS)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +79,13 @@ OTHER = scaled(*[0.25] * 5, 0.5, *[0.25] * 6, layer=LAYERS)
         (OTHER, EQUAL),
         (OTHER, OTHER.replace("0.5", "0.75")),
         (EQUAL, EQUAL.replace("sin(x) @ p6.up) @ p6.down * 0.125", "sin(x) @ p6.up) @ p6.down * 0.25")),
+        (EQUAL, EQUAL.replace("p1.down * 0.25", "p1.down * 0.75")),
+        (EQUAL, EQUAL.replace("p11.down * 0.25", "p11.down * 0.75")),
+        (DIFFERENT, DIFFERENT.replace("p2.down * 0.0625", "p2.down * 0.6875")),
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_number_of_a_layer_that_goes(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_of_a_layer(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert before != after
     anew = without_cache(after)
     assert text(before) != anew
@@ -90,7 +96,7 @@ def test_a_number_of_a_layer_that_goes(before: str, after: str, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("p0.down * 0.25", "p0.down * 0.5"),  # of a layer that stays
+        ("p1.down * 0.25", "p1.down * 0.5"),  # which gelu has too, so that two are equal now
         ("def main", "\ndef main"),  # warnings and reasons name lines
         ("p5.down * 0.25", "p5.down * 1.0"),
         ("x: f32[8@data", "x: f32[8@model"),
@@ -110,6 +116,29 @@ def test_what_else_differs_is_another_program(old: str, new: str) -> None:
         patch.setenv(cache.VARIABLE, "off")
         patch.setattr(known, "_RECENT", {})
         assert compiled() == found
+
+
+@pytest.mark.parametrize("layer", [LAYERS, TWO_MAXIMA])
+@pytest.mark.usefixtures("folder")
+def test_edits_of_any_numbers(layer: str) -> None:
+    """Where a number is, and whether it was equal to others or is now: the text is that without a cache."""
+    draw = random.Random(7)
+    texts = [layer.format(f"p{i}") for i in range(12)]
+    program = forward(12, layer)
+    for _ in range(5):
+        for _ in range(draw.randint(1, 3)):
+            number = draw.randrange(12)
+            parts = re.split(r"(?<=\* )[0-9.]+", texts[number])
+            held = re.findall(r"(?<=\* )[0-9.]+", texts[number])
+            held[draw.randrange(len(held))] = draw.choice(["0.25", "0.125", "0.375"])
+            edited = "".join(a + b for a, b in zip(parts, [*held, ""], strict=True))
+            program = program.replace(texts[number], edited)
+            texts[number] = edited
+        found = emit(stages(program, 20)[1], "jax")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(cache.VARIABLE, "off")
+            patch.setattr(known, "_RECENT", {})
+            assert emit(stages(program, 20)[1], "jax") == found
 
 
 @pytest.mark.parametrize("place", [0, 1])
