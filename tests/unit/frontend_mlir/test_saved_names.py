@@ -135,8 +135,8 @@ def test_the_body_may_be_a_method(model: Any) -> None:
 
 
 def test_what_a_line_computes_for_the_backward_pass_alone_has_not_its_name(model: Any) -> None:
-    """1 - tanh, or JAX 0.12's (1 + tanh) (1 - tanh), is of the line of tanh. What is stacked, and saved, too,
-    is one stack.
+    """1 - tanh, or JAX 0.12: (1 + tanh) (1 - tanh), is of its line. What is stacked and saved, too, is
+    one stack.
     """
     text = source(model.last, jax.ShapeDtypeStruct((3, 4, 4), "float32"), (5, 4))
     assert "h_1 = jnp.tanh(h @ params[i])\n" in text
