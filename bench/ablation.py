@@ -101,6 +101,7 @@ PLANS = {
     "a quarter of gathers' and scatters' latency": "moves",
     "a quarter of all latency": "all",
     "a sixteenth of all-reduces' latency": "gradients",
+    "what becomes one in the quickest": "again",
 }
 """The plans for a machine with latency (report/combined.py), by name."""
 

@@ -56,15 +56,20 @@ def warn_of_unknown_call(module: ModuleOp) -> None:
 
 
 def write_rules(module: ModuleOp, conservative: bool = False) -> None:
-    """Give every operation without a rule of its own that of the table; Shardy has none for reshards."""
+    """Give every operation without a rule of its own that of the table.
+
+    Shardy has none for reshards, and for reshapes of arrays without elements.
+    """
     find = conservative_rule_of if conservative else rule_of
     snap = snapshot(module)
     states = seeds(snap.graph)
     for function in snap.graph.functions.values():
         for node in walk(function.body):
             op = snap.ops[node.id]
-            known = RULE in op.attributes or isinstance(op, ReshardOp)
-            rule = None if known else find(op_of(snap.graph, node))
+            found = op_of(snap.graph, node)
+            empty = node.name == hlo.reshape.name and found.operands[0].size == 0
+            known = RULE in op.attributes or isinstance(op, ReshardOp) or empty
+            rule = None if known else find(found)
             if rule is not None:
                 special = _IN_PLACE.get(op.name)
                 rule = rule if special is None else special(op, rule)

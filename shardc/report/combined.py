@@ -9,12 +9,14 @@ program is quickest, all combined:
 * with the latency of each collective;
 * as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
 * as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
-  Where gathers do, four of both kinds.
+  Where gathers do, four of both kinds;
+* in a large program with many sums of gradients, as if what becomes one in the quickest of these did so, and
+  again in what comes of that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -36,7 +38,7 @@ from shardc.report.traffic import collectives
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
-PROPAGATED, KEPT, JOINED, LEARNT = "propagated", "kept", "joined", "learnt"
+PROPAGATED, KEPT, JOINED, LEARNT, AGAIN = "propagated", "kept", "joined", "learnt", "again"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
 SUM = spmd.all_reduce.title
@@ -53,6 +55,9 @@ SMALL = 200
 
 MANY = 8
 """Sums that become one in propagation's layouts, from which on those of a larger program are gradients'."""
+
+TURNS = 3
+"""How often one learns from the quickest plan; most are no quicker after one or two."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,9 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         more = saying(options, PLANS, **said) if said else options
         return _tried(start.clone(), machine, more, stage, known)
 
+    def again(plan: Tried) -> Tried:
+        return tried(shares=learn(plan.found))
+
     small = size <= SMALL
     if small:
         own = tried()
@@ -97,17 +105,33 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     learnt = learn(propagated.found)
     yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name, said in _counting(learnt, axes, small):
-        yield name, tried(**said)
+    many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
+    best = propagated
+    for name, said in _counting(learnt, axes, small, many):
+        found = tried(**said)
+        yield name, found
+        best = min(best, found, key=lambda each: each.took)
+    if many and any(each.part < 1 for each in learn(best.found)):
+        yield AGAIN, _from(best, again)
+
+
+def _from(plan: Tried, again: Callable[[Tried], Tried]) -> Tried:
+    """The quickest of TURNS plans, each of which counts on what became one in the one before."""
+    found = quickest = again(plan)
+    for _ in range(TURNS - 1):
+        if found.took >= plan.took:
+            break
+        plan, found = found, again(found)
+        quickest = min(quickest, found, key=lambda each: each.took)
+    return quickest
 
 
 def _counting(
-    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
+    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool, many: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, unless it has so many sums that they are those of gradients."""
-    many = any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
-    if not small and not many:
+    is not small OWN is among them, and GRADIENTS, unless it has so `many` sums that they are gradients'."""
+    if not small:
         yield OWN, {}
     spared = {each.title for each in learnt if each.part < 1}
     if spared:
@@ -118,7 +142,7 @@ def _counting(
             yield JOINED, {"search": "layouts", "shares": joined}
         yield LEARNT, {"shares": learnt}
     names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
-    for name in names if small else [GRADIENTS]:
+    for name in names if small else [] if many else [GRADIENTS]:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()

@@ -23,7 +23,7 @@ jax.config.update("jax_num_cpu_devices", 8)
 Split = dict[str, tuple[str | None, ...]]
 
 MACHINE = "h100-infiniband"
-"""Where a collective takes its time, so that a layer as small as this has no more of them than it must."""
+"""Where a collective takes its time, so that layers as small as these have few of them."""
 
 COLUMNS, ROWS = (None, "model"), ("model", None)
 TO_HEADS = (None, "model", None)
@@ -50,14 +50,29 @@ def test_a_new_export(split_and_kinds: tuple[Split, dict[str, int]], tmp_path: P
 
 @pytest.fixture(
     params=[
-        (HEADS | BATCH, {"all-reduce over model, 3 KiB sent per device": 2}),
-        (HEADS, {"all-reduce over model, 6 KiB sent per device": 2}),
+        (
+            HEADS | BATCH,
+            {
+                "all-gather over model, 768 B sent per device": 2,
+                "all-gather over model, 3 KiB sent per device": 1,
+                "all-reduce over model, 3 KiB sent per device": 2,
+            },
+        ),
+        (
+            HEADS,
+            {
+                "all-gather over model, 1.5 KiB sent per device": 1,
+                "all-gather over model, 4.5 KiB sent per device": 1,
+                "all-reduce over model, 6 KiB sent per device": 2,
+            },
+        ),
         (BATCH, {}),
     ],
     ids=["heads and batch", "heads", "batch"],
 )
 def split_and_kinds(request: pytest.FixtureRequest) -> tuple[Split, dict[str, int]]:
-    """Which weights and inputs are split, and the collectives of one layer; both layers are one function."""
+    """Which weights and inputs are split, and the collectives of both layers. In one of them weights are
+    gathered, and every device does all of its smaller products."""
     return request.param
 
 
