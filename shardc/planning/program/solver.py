@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shardc.planning.program.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = 30_000  # of the simplex method in one linear program: a second or two; most take a tenth
+ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program: some seconds
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
@@ -87,7 +87,7 @@ def solve(
     only: NDArray[np.bool_] | None = None,
 ) -> Found | None:
     """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was, or a
-    linear program takes more than ITERATIONS.
+    linear program takes more than ITERATIONS allow.
 
     `integral` says which are whole numbers; None for a linear program, which begins at `start`. Of an integer
     one all columns but those in `only` are zero. What `presolve` takes out of a linear program takes it
@@ -104,7 +104,7 @@ def solve(
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
     if integral is None:
-        highs.setOptionValue("simplex_iteration_limit", ITERATIONS)
+        highs.setOptionValue("simplex_iteration_limit", ITERATIONS // max(1, len(costs)))
         if not presolve:
             highs.setOptionValue("presolve", "off")
     if start is not None:

@@ -130,7 +130,7 @@ def test_a_linear_program_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPat
     costs = np.array([2.0, 2.0, 2.5])
     monkeypatch.setattr(solver, "ITERATIONS", 0)
     assert solve(costs, knapsack(), None, presolve=False) is None
-    monkeypatch.setattr(solver, "ITERATIONS", 10)
+    monkeypatch.setattr(solver, "ITERATIONS", 10 * len(costs))
     assert solve(costs, knapsack(), None, presolve=False) is not None
 
 
