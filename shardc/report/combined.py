@@ -92,9 +92,6 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         more = saying(options, PLANS, **said) if said else options
         return _tried(start.clone(), machine, more, stage, known)
 
-    def again(plan: Tried) -> Tried:
-        return tried(shares=learn(plan.found))
-
     small = size <= SMALL
     if small:
         own = tried()
@@ -112,7 +109,7 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         yield name, found
         best = min(best, found, key=lambda each: each.took)
     if many and any(each.part < 1 for each in learn(best.found)):
-        yield AGAIN, _from(best, again)
+        yield AGAIN, _from(best, lambda plan: tried(shares=learn(plan.found)))
 
 
 def _from(plan: Tried, again: Callable[[Tried], Tried]) -> Tried:
@@ -186,8 +183,8 @@ def _tried(
     found, planned = list[Combined](), list[Hashable]()
 
     def told(plan: Plan) -> None:
-        planned.append(plan.decided)
-        if plan.decided in known:
+        planned.append(decided := plan.decided)
+        if decided in known:
             raise _Again
 
     passes = saying(options, COMBINES, told=found.append)

@@ -22,7 +22,7 @@ folded program, what the passes warned of, and the effort of planning, which cou
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -38,8 +38,8 @@ from shardc.dialects.locations import location_of, source_of
 from shardc.ops import hlo
 from shardc.planning.effort import counting, spend
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.folding.numbers import is_number, number_in, numbers_of, put_number
-from shardc.rewrite.folding.places import FOLDED, LAYER, TOLD_APART, Place, places_of
+from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
+from shardc.rewrite.folding.places import FOLDED, TOLD_APART
 
 Key = tuple[str, ...]
 
@@ -76,7 +76,7 @@ def take(key: Key, module: ModuleOp) -> bool:
     for op in list(block.ops):
         op.detach()
     block.add_ops(kept_operations.read(kept["program"], make_context()))
-    for op, places in _numbered(module):
+    for op, places in numbered(module):
         put_number(op, numbers[places[0]])
     made = cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data
     module.attributes = {**made, FOLDED: module.attributes[FOLDED]}
@@ -96,7 +96,7 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
         warn(each.message, each.loc, each.hint)
     if module.attributes.pop(TOLD_APART, None) is not None or FOLDED not in module.attributes:
         return
-    left = [(*places, number_in(op)) for op, places in _numbered(module)]
+    left = [(*places, number_in(op)) for op, places in numbered(module)]
     if {*left} != {*numbers.items()}:
         return
     try:
@@ -115,12 +115,6 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
 def _seen(op: Operation) -> dict[str, Attribute]:
     """The properties of an operation that passes look at."""
     return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
-
-
-def _numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
-    """The constants of which each layer has its own, with the places that one stands for."""
-    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
-    return ((op, places_of(op)) for op in found)
 
 
 def _constants(module: ModuleOp) -> list[str | None]:

@@ -11,7 +11,7 @@ same after an edit of a number in a layer that goes, and what was made of it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -54,11 +54,16 @@ def put_number(op: Operation, number: Dense) -> None:
     held["value"] = dense(Dense(number.data, type_of(op.results[0].type).shape))
 
 
+def numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
+    """The constants of which each layer has its own, with the places that one stands for."""
+    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
+    return ((op, places_of(op)) for op in found)
+
+
 def numbers_of(module: ModuleOp) -> dict[Place, Dense]:
     """The numbers that layers have for themselves, of those that are in a folded program."""
-    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
-    held = ((op, number_in(op)) for op in found)
-    return {place: number for op, number in held if number is not None for place in places_of(op)}
+    held = ((number_in(op), places) for op, places in numbered(module))
+    return {place: number for number, places in held if number is not None for place in places}
 
 
 def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
