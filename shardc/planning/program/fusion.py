@@ -4,7 +4,7 @@ A chain of operations that make elements one by one (elementwise ones, broadcast
 what makes values from nothing: iotas, constants) reads each of its inputs once, and writes what others use.
 Of an input that is only sliced, the slices are read. A reduction ends a chain, and so does an update in
 place: they take elements as they are made. A reshape of what is in memory is no work, nor a transpose for a
-product, which reads in any order.
+product, which reads in any order, or of a product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -24,7 +24,7 @@ from msgspec import Struct
 from shardc.graph import Node, Op
 from shardc.ops import Trait, find, has, hlo, spmd
 from shardc.ops.definition import Lying, Moved
-from shardc.planning.program.lying import lying
+from shardc.planning.program.lying import leaves_turned, lying
 
 _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 """They make elements one by one, beside those that have a trait that says so."""
@@ -94,7 +94,8 @@ def traffic(
     for node, _ in ops.values():
         own = tuple(index for index in range(len(node.operands)) if (node.id, index) in reads)
         using = [user for value in node.results for user in users.get(value, [])]
-        found[node.id] = _of(node, own, fused, using, lies.get(node.id))
+        turned = _is_turned(node, using) or leaves_turned(node, makers, users)
+        found[node.id] = _of(node, own, fused, turned, lies.get(node.id))
     return found
 
 
@@ -117,11 +118,13 @@ def _once(found: list[_Read]) -> list[_Read]:
     return taken
 
 
-def _of(
-    node: Node, reads: tuple[int, ...], fused: set[int], users: list[Node], lying: Lying | None
-) -> Traffic:
+def _is_turned(node: Node, users: list[Node]) -> bool:
+    """Whether a transpose is for products alone, which read its operand in another order."""
+    return node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
+
+
+def _of(node: Node, reads: tuple[int, ...], fused: set[int], turned: bool, lying: Lying | None) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
-    turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
     where_it_is = (node.name == hlo.reshape.name or turned) and node.operands[0] not in fused
     return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying, not writes)
 

@@ -17,16 +17,22 @@ from shardc.ops import Trait, has, hlo
 from shardc.ops.definition import Lying, as_written
 
 
+def leaves_turned(node: Node, makers: Mapping[int, Node], users: Mapping[int, list[Node]]) -> bool:
+    """Whether a transpose alone has the result of a product, which then lies as the transpose wants it."""
+    maker = makers.get(node.operands[0]) if node.name == hlo.transpose.name else None
+    return maker is not None and has(maker.name, Trait.PRODUCT) and len(users[node.operands[0]]) == 1
+
+
 def lying(ops: Mapping[int, tuple[Node, Op]], users: Mapping[int, list[Node]]) -> dict[int, Lying]:
     """Node id -> how its operands and results lie, of products and transposes."""
-    products = {value for node, _ in ops.values() if has(node.name, Trait.PRODUCT) for value in node.results}
+    makers = {value: node for node, _ in ops.values() for value in node.results}
     chosen: dict[int, int] = {}
     for node, op in ops.values():
         if node.name == hlo.transpose.name:
             (operand,), (result,) = node.operands, node.results
             permutation, (given, wanted) = cast(tuple[int, ...], op.attrs["permutation"]), as_written(op)
             using = users.get(result, [])
-            if operand in products and len(users[operand]) == 1:
+            if leaves_turned(node, makers, users):
                 chosen[operand] = permutation[wanted]
             elif using and all(has(user.name, Trait.PRODUCT) for user in using):
                 chosen[result] = permutation.index(chosen.get(operand, given))
