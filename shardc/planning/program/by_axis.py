@@ -22,6 +22,7 @@ from shardc.planning.program.variables import Variable
 TURNS = 4  # of each axis
 ENOUGH = 0.99  # of the time: an axis that gains less is done
 WORK = 50_000  # columns of all programs: two seconds
+LATE = 125_000  # with latency, where each is solved two or three times as its prices become known
 ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not listed
 RUN = 2_500  # of those that are weighed at once
 
@@ -30,7 +31,7 @@ def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
         atoms, finer = atoms_of_program(problem)
-        prices, idle, work = problem.prices(finer), 0, WORK
+        prices, idle, work = problem.prices(finer), 0, WORK if problem.rates.flat else LATE
         names = [name for name, size in problem.mesh.axes if size > 1]
         for turn in range(TURNS * len(names)):
             before = problem.total()

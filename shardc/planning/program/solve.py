@@ -27,7 +27,6 @@ from shardc.planning.program.variables import Slot, Total, Variable
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
 RELAXED = 40_000  # of all the linear programs that are solved for one: a second or two
 TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
-AGAIN = 3  # of one that begins where another ended: it takes a third of its steps
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -85,7 +84,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
-        solved += len(net.integral) // (1 if start is None else AGAIN)
+        solved += len(net.integral)
         changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))

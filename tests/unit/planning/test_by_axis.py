@@ -34,13 +34,13 @@ def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> (f32[64@x, 6
 """
 
 
-def planned(text):
+def planned(text, machine="bytes"):
     with collecting():
         module = read(text, "prog.shard", {}, None)
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        return plan_program(snapshot(module).graph, machine=load("bytes")).problem
+        return plan_program(snapshot(module).graph, machine=load(machine)).problem
 
 
 @pytest.fixture
@@ -65,6 +65,17 @@ def test_an_axis_at_a_time_is_what_finds_it(too_large, monkeypatch):
     found = planned(LOOP).total()[0]
     monkeypatch.setattr(by_axis, "WORK", 0)
     assert planned(LOOP).total()[0] > found
+
+
+@pytest.mark.parametrize(("machine", "work"), [("balanced", by_axis.WORK), ("h100-infiniband", by_axis.LATE)])
+def test_where_prices_become_known_more_is_solved(too_large, monkeypatch, machine, work):
+    """What one axis's program takes to be solved again is not taken off what the next axis has."""
+    given, solve = [], by_axis.take_cheapest
+    monkeypatch.setattr(
+        by_axis, "take_cheapest", lambda net, **how: given.append(how["work"]) or solve(net, **how)
+    )
+    planned(LOOP, machine)
+    assert given[0] == work
 
 
 @pytest.mark.parametrize("run", [1, 8, 60])

@@ -77,6 +77,15 @@ def test_a_product_makes_what_only_a_transpose_takes_as_that_wants_it():
     assert both == {"dot_general": 4 * 32 * 16, "transpose": 4 * 64 * 16}
 
 
+def test_a_transpose_of_what_only_it_takes_of_a_product_moves_nothing():
+    """The product writes its result in the transpose's order, unless others take it, too."""
+    read = replace(load("balanced"), bandwidth=1.0, flops={"other": inf}, turned=inf)
+    text = "def f(x: f32[32, 64], y: f32[32, 16]) -> {}:\n    g = y.T @ x\n    return {}\n"
+    assert found(text.format("f32[64, 16]", "g.T"), read).keys() == {"dot_general"}
+    both = found(text.format("(f32[16, 64], f32[64, 16])", "g, g.T"), read)
+    assert both["transpose"] == 2 * 4 * 64 * 16
+
+
 def test_transposes_for_products_are_read_as_they_lie():
     assert turned("f32[64, 16]", "return tanh(x).T @ y", "f32[32, 64]", "f32[32, 16]") == {
         "dot_general": 4 * 32 * 64
