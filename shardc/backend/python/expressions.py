@@ -228,8 +228,9 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def _side(op: str, side: Expr, level: int, right: bool = False) -> Expr:
-    """A side of a binary operator. `a * b @ c`, `a & b | c`, `a + b >> c` and `a < b == c` are not left to the
-    reader."""
+    """A side of a binary operator. `a * b @ c`, `a & b | c`, `a + b >> c` and `a < b == c` are not left to
+    the reader.
+    """
     if level == COMPARE or op == "**":
         return side.enclosed_at(level + 1)
     mixed = side.op is not None and side.op != op and (side.level == level and "@" in (op, side.op))

@@ -46,5 +46,5 @@ def test_long_rows_of_numbers_share_lines():
     np.testing.assert_array_equal(found, data, strict=True)
     writer = Writer()
     writer.statement("table = ", array(Dense(data, data.shape), "f32", TARGET))
-    assert text.endswith(".reshape((8, 8))") and len(writer.text().splitlines()) < 16
+    assert text.endswith(".reshape((8, 8))") and len(writer.text().splitlines()) < 20
     assert again(np.arange(4.0).reshape(2, 2), "f64")[0] == "np.array([[0.0, 1.0], [2.0, 3.0]], np.float64)"
