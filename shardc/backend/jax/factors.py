@@ -20,7 +20,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.backend.jax.permutations import permutation
 from shardc.backend.jax.solutions import with_solutions
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
@@ -123,6 +122,8 @@ def _with_pivots(
     less = counting[0]
     if len(counting) > 1 or less.name != hlo.subtract.name or splat(less.operands[1], made) != 1:
         return None
+    from shardc.backend.jax.permutations import permutation  # which runs a turn of a loop
+
     (pivots,) = less.results
     loops = [each for each in made.values() if each.name == hlo.while_.name]
     for loop in dict((each.id, each) for each in loops).values():
