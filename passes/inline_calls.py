@@ -140,7 +140,7 @@ class _Body(Struct):
 class _Inliner:
     """Calls are inlined from the outside in, so that every operation is copied once, however deep it is.
 
-    `text` is the file of the module: what has no other place stands where the call does, if that is elsewhere.
+    `text` is the file of the module: what has no other place is where the call is, if that is elsewhere.
     """
 
     def __init__(self, functions: Mapping[str, FuncOp], text: str | None) -> None:
