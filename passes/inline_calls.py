@@ -17,7 +17,7 @@ becomes
 A composite is a call of its decomposition, a named computation its body, a choice by a constant the branch
 that it takes. What a callee says about its parameters and results becomes a constraint. `shardc.call` is the
 path of calls, outermost first, each with its number in program order; outline-calls makes functions of them
-again.
+again. Operations of a callee that say no place, as those of JAX's own functions, are where the call is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class InlineCalls(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         functions = {f.sym_name.data: f for f in shared.module.body.block.ops if isinstance(f, FuncOp)}
-        inliner = _Inliner(functions)
+        inliner = _Inliner(functions, location_of(shared.module.location).file)
         public = [f for f in functions.values() if not _is_private(f)]
         for function in public:
             _check_size(function, functions)
@@ -138,10 +138,14 @@ class _Body(Struct):
 
 
 class _Inliner:
-    """Calls are inlined from the outside in, so that every operation is copied once, however deep it is."""
+    """Calls are inlined from the outside in, so that every operation is copied once, however deep it is.
 
-    def __init__(self, functions: Mapping[str, FuncOp]) -> None:
+    `text` is the file of the module: what has no other place is where the call is, if that is elsewhere.
+    """
+
+    def __init__(self, functions: Mapping[str, FuncOp], text: str | None) -> None:
         self.functions = functions
+        self.text = text
         self.counts: dict[str, int] = {}
         self.named: dict[SSAValue, list[_Named]] = {}
         self.changed = False
@@ -185,6 +189,9 @@ class _Inliner:
         path = StringAttr(inner)
         for op in block.walk():
             op.attributes.setdefault(CALL, path)
+            place = location_of(op.location)
+            if place.file == self.text and loc.file not in ("", None, self.text):
+                locate(op, loc.named(None))
         point = InsertPoint.before(call)
         arguments = [
             _constrained(value, attrs, point, arg.location, here.path)

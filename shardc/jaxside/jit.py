@@ -65,6 +65,11 @@ class AllOptions(PassOptions, JitOptions, total=False):
     prove: bool | None
 
 
+def _again(function: Callable[..., Any], options: dict[str, Any]) -> Jitted:
+    """The function of a pickle, in the process that reads it."""
+    return Jitted(function, options)
+
+
 _LOWERING = ("in_shardings", "out_shardings", "static_argnums", "static_argnames")
 
 
@@ -106,6 +111,11 @@ class Jitted:
         self.__name__: str = self._stages.__name__  # JAX gives one to a functools.partial and an object too
         self.__qualname__: str = self._stages.__qualname__
         self._function = function
+        self._options = options
+
+    def __reduce__(self) -> Any:
+        """What is left out of a pickle is what was compiled."""
+        return _again, (self._function, self._options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.config.jax_disable_jit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
@@ -13,6 +14,7 @@ from shardc.jaxside.untyped import jax
 
 TOKEN = "an argument is a token, of which per-device code has none"
 REFERENCE = "an argument is a mutable array (jax.new_ref), and a compiled program changes none"
+SYMBOLIC = "an argument is {type}, and a program is compiled for sizes that are numbers"
 NAMED_AXIS = "the function uses the axis {axis!r} of a jax.vmap, jax.pmap or jax.shard_map around it"
 
 AnyMesh = Mesh | AbstractMesh
@@ -85,13 +87,18 @@ def abstract(leaf: Any, sharding: Sharding | None) -> Any:
 
 
 def check_array(type: Any) -> None:
-    """ShardcError if a type is that of a mutable array."""
+    """ShardcError if a type is that of a mutable array, or has a size that JAX knows by name only."""
     if hasattr(type, "inner_aval"):
         raise ShardcError(REFERENCE, hint="give the function an array, and return the new one")
+    if any(not isinstance(size, int | np.integer) for size in getattr(type, "shape", ())):
+        message = SYMBOLIC.format(type=type.str_short())
+        raise ShardcError(message, hint="export the function for each size that it is to have")
 
 
 def check_traced(jaxpr: Any) -> None:
-    """ShardcError if what JAX traced changes its arguments, or uses an axis that no mesh has."""
+    """ShardcError if what JAX traced changes its arguments, has sizes without a number, or uses an axis that
+    no mesh has.
+    """
     for aval in jaxpr.in_avals:
         check_array(aval)
     for effect in jaxpr.effects:

@@ -11,18 +11,19 @@ import re
 
 _NAMES = frozenset(
     """
-    absolute allclose append apply_along_axis argmax argmin argsort around atleast_1d average bincount
-    bitwise_and broadcast_arrays broadcast_to ceil checkpoint_name cholesky clip concatenate copysign
-    cov cross cummax cummin cumprod cumsum delete diag diagonal diff digitize divmod
-    dynamic_index_in_dim dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice_in_dim
-    eigh eigvalsh elu expand_dims expit eye fix fliplr flipud float_power floor floor_divide fmod
-    full_like gather gelu geomspace gradient hypot inner interp isclose isfinite isin isinf isnan kron
-    leaky_relu left_shift linspace log_sigmoid log_softmax logaddexp logaddexp2 logsumexp lstsq matmul
-    maximum mean median minimum mod moveaxis nan_to_num nanmax nanmean nanmin nansum norm one_hot outer
-    pad power ptp ravel relu relu6 rem remainder repeat reshape rint roll roll_dynamic roll_static rot90
-    round searchsorted select selu sigmoid sign silu softmax softplus sort split square
-    squared_difference squareplus squeeze stack std svd svdvals swapaxes swish take take_along_axis tanh
-    tensordot tile trace trapezoid tri tril triu true_divide unwrap vander var vdot where
+    absolute allclose append apply_along_axis argmax argmin argsort around atleast_1d average
+    bincount bitwise_and broadcast_arrays broadcast_to ceil checkpoint_name cholesky clip
+    concatenate copysign count_nonzero cov cross cummax cummin cumprod cumsum delete det diag
+    diagonal diff digitize divmod dynamic_index_in_dim dynamic_slice_in_dim
+    dynamic_update_index_in_dim dynamic_update_slice_in_dim eigh eigvalsh elu expand_dims expit eye
+    fix fliplr flipud float_power floor floor_divide fmod full_like gather gelu geomspace gradient
+    hypot inner interp inv isclose isfinite isin isinf isnan kron leaky_relu left_shift linspace
+    log_sigmoid log_softmax logaddexp logaddexp2 logsumexp lstsq lu_solve matmul maximum mean median
+    minimum mod moveaxis nan_to_num nanmax nanmean nanmin nansum norm one_hot outer pad power ptp
+    ravel relu relu6 rem remainder repeat reshape rint roll roll_dynamic roll_static rot90 round
+    searchsorted select selu sigmoid sign silu slogdet softmax softplus solve sort split square
+    squared_difference squareplus squeeze stack std svd svdvals swapaxes swish take take_along_axis
+    tanh tensordot tile trace trapezoid tri tril triu true_divide unwrap vander var vdot where
     """.split()
 )
 _LARGEST = 40

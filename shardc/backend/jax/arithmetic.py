@@ -66,6 +66,19 @@ JAX.prints(hlo.compare)(comparison(_compare_total))
 JAX.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=strict("lax.div")))
 
 
+def _sign(dtype: str) -> str:
+    return "unsigned" if dtype.startswith("u") else "signed"
+
+
+JAX.prints(hlo.shift_left)(operator("<<"))
+JAX.prints(hlo.shift_right_arithmetic)(
+    by_kind(_sign, signed=operator(">>"), unsigned=strict("lax.shift_right_arithmetic"))
+)
+JAX.prints(hlo.shift_right_logical)(
+    by_kind(_sign, unsigned=operator(">>"), signed=strict("lax.shift_right_logical"))
+)
+
+
 def power(scope: Scope, node: Node) -> Printed:
     """x ** y of integers; a negative y, which JAX leaves open, gives 0 except for the bases 1 and -1."""
     base, exponent = node.operands

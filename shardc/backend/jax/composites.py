@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import function, operator
@@ -57,7 +58,10 @@ JAX.prints(idiom.var)(statistic)
 
 @JAX.prints(idiom.pulled_back)
 def _pulled_back(scope: Scope, node: Node) -> Expr:
-    """jax.vjp(jax.nn.gelu, x)[1](g)[0]; of what is reduced and a number 0.5 * jax.grad(lambda x: …)(x)"""
+    """jax.vjp(jax.nn.gelu, x)[1](g)[0]; of what is reduced and a number 0.5 * jax.grad(lambda x: …)(x)
+
+    JAX wants that x and g vary over the same axes.
+    """
     function = f"jax.nn.{str(node.attrs['function']).partition('.')[2]}"
     x, g = node.operands
     rank = scope.type(x).rank
@@ -71,7 +75,10 @@ def _pulled_back(scope: Scope, node: Node) -> Expr:
     if reduces and scope.term(g).weak:
         slopes = call(call("jax.grad", f"{function}.sum()"), scope.expr(x))
         return binary("*", scope.term(g).expr, slopes)
-    return index(call(index(call("jax.vjp", function, scope.expr(x)), ["1"]), scope.expr(g)), ["0"])
+    varying = scope.emission.varying
+    varies = varying.get(x, frozenset[str]()) | varying.get(g, frozenset[str]())
+    point, slope = (cast_to(scope, scope.expr(value), varies, value) for value in (x, g))
+    return index(call(index(call("jax.vjp", function, point), ["1"]), slope), ["0"])
 
 
 @JAX.prints(idiom.take_along)

@@ -4,6 +4,9 @@
     where(info == 0, vectors, nan), where(info == 0, values, nan)
         ->  idiom.factors  vectors, values = lax.linalg.eigh(x, lower=True, symmetrize_input=False)
 
+    factors, pivots, info = getrf(x); pivots - 1; where(info >= 0, factors, nan); a loop of swaps
+        ->  idiom.factors  factors, pivots, permutation = lax.linalg.lu(x)
+
 JAX's functions have the NaNs themselves. Where something else is done with what a routine gives, it stays.
 """
 
@@ -17,9 +20,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.per_device import PerDeviceProgram
+from shardc.backend.jax.solutions import with_solutions
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
-from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.expressions import Expr, call, index
 from shardc.backend.python.ranges import splat
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
@@ -27,8 +31,13 @@ from shardc.graph import Graph, Node, Region, walk
 from shardc.ops import hlo
 from shardc.semantics.lapack import options_of, routine
 
-_GIVEN = {"syevd": (0, 1), "gesdd": (2, 1, 3)}
-"""Which results of a routine JAX's function gives, in its order; the last of a routine is `info`."""
+_GIVEN = {"getrf": (0,), "syevd": (0, 1), "gesdd": (2, 1, 3)}
+"""Which results of a routine JAX's function gives, in its order; the last of a routine is `info`. Of the
+pivots of getrf it gives something else.
+"""
+
+_FOUND = {"getrf": "GE"}
+"""How `info` compares with 0 where something was found, unless EQ."""
 
 _VALUES = (1,)
 """The same where singular values alone are asked for."""
@@ -44,11 +53,13 @@ def with_factors(program: PerDeviceProgram) -> PerDeviceProgram:
     if not any(_routine(node) for body in bodies for node in walk(body)):
         return program
     functions = {
-        name: function if function is program.function else replace(function, body=_region(function.body))
+        name: function
+        if function is program.function
+        else replace(function, body=_region(function.body, graph))
         for name, function in graph.functions.items()
     }
-    graph = Graph(graph.meshes, functions, graph.values)
-    return replace(program, graph=graph, body=_region(program.body))
+    body = _region(program.body, graph)
+    return replace(program, graph=Graph(graph.meshes, functions, graph.values), body=body)
 
 
 def _routine(node: Node) -> str | None:
@@ -65,7 +76,7 @@ def _kept(node: Node) -> list[int]:
     return [node.results[place] for place in places]
 
 
-def _region(region: Region) -> Region:
+def _region(region: Region, graph: Graph) -> Region:
     users: defaultdict[int, list[Node]] = defaultdict(list)
     for node in walk(region):
         for value in node.operands:
@@ -74,24 +85,60 @@ def _region(region: Region) -> Region:
     gone, calls = set[int](), dict[int, Node]()
     for node in region.nodes:
         found = _routine(node) and _tested(node, users, made)
+        if found and _routine(node) == "getrf":
+            found = _with_pivots(node, found, users, made, graph)
         if found:
             results, tests = found
             attrs = {"routine": _routine(node), **options_of(node.attrs)}
             calls[id(node)] = Node(node.id, idiom.factors.name, node.operands, results, attrs, (), node.loc)
             gone |= {id(test) for test in tests}
     nodes = [
-        replace(node, regions=tuple(map(_region, node.regions)))
+        replace(node, regions=tuple([_region(inner, graph) for inner in node.regions]))
         if node.regions
         else calls.get(id(node), node)
         for node in region.nodes
         if id(node) not in gone
     ]
-    return Region(region.args, nodes)
+    return with_solutions(Region(region.args, nodes), graph)
 
 
-def _tested(
-    node: Node, users: Mapping[int, Sequence[Node]], made: Mapping[int, Node]
-) -> tuple[tuple[int, ...], list[Node]] | None:
+_Found = tuple[tuple[int, ...], list[Node]]
+
+
+def _with_pivots(
+    node: Node,
+    found: _Found,
+    users: Mapping[int, Sequence[Node]],
+    made: Mapping[int, Node],
+    graph: Graph,
+) -> _Found | None:
+    """With the pivots counted from 0, and the permutation that they say, as far as there are such; None if
+    they are used otherwise.
+    """
+    results, gone = found
+    counting = users.get(node.results[1], ())
+    if not counting:
+        return found
+    less = counting[0]
+    if len(counting) > 1 or less.name != hlo.subtract.name or splat(less.operands[1], made) != 1:
+        return None
+    from shardc.backend.jax.permutations import permutation  # which runs a turn of a loop
+
+    (pivots,) = less.results
+    loops = [each for each in made.values() if each.name == hlo.while_.name]
+    for loop in dict((each.id, each) for each in loops).values():
+        place = permutation(graph, loop, pivots, made) if _uses(loop, pivots) else None
+        if place is not None and not any(users.get(v) for v in loop.results if v != loop.results[place]):
+            return (*results, pivots, loop.results[place]), [*gone, less, loop]
+    return (*results, pivots), [*gone, less]
+
+
+def _uses(loop: Node, value: int) -> bool:
+    inside = (node for region in loop.regions for node in walk(region))
+    return any(value in node.operands for node in (loop, *inside))
+
+
+def _tested(node: Node, users: Mapping[int, Sequence[Node]], made: Mapping[int, Node]) -> _Found | None:
     """What the choices by `info` give, and the nodes that make them; None if they do something else."""
     *given, info = node.results
     tests = list(_reached(info, users))
@@ -101,12 +148,14 @@ def _tested(
         if len(choices) != len(users.get(result, ())) or len(choices) > 1:
             return None
         chosen.append(choices[0].results[0] if choices else result)
-    others = any(users.get(value) for value in given if value not in _kept(node))
+    beside = given[1:] if _routine(node) == "getrf" else []
+    others = any(users.get(value) for value in given if value not in (*_kept(node), *beside))
     others = others or any(test.name not in (*_TESTS, hlo.select.name) for test in tests)
     choices = [test for test in tests if test.name == hlo.select.name]
     plain = all(_is_filling(test, node, made) for test in choices)
     whole = all(made.get(value) is test for test in tests for value in test.results)
-    compared = all(_is_zero(test, made) for test in tests if test.name == hlo.compare.name)
+    way = _FOUND.get(str(_routine(node)), "EQ")
+    compared = all(_is_zero(test, way, made) for test in tests if test.name == hlo.compare.name)
     return None if others or not (plain and whole and compared) else (tuple(chosen), tests)
 
 
@@ -125,15 +174,15 @@ def _is_filling(test: Node, node: Node, made: Mapping[int, Node]) -> bool:
     return found in _kept(node) and filling is not None and bool(np.isnan(cast(np.generic, filling)))
 
 
-def _is_zero(test: Node, made: Mapping[int, Node]) -> bool:
-    return test.attrs["comparison_direction"] == "EQ" and splat(test.operands[1], made) == 0
+def _is_zero(test: Node, way: str, made: Mapping[int, Node]) -> bool:
+    return test.attrs["comparison_direction"] == way and splat(test.operands[1], made) == 0
 
 
 @JAX.prints(idiom.factors)
 def factors(scope: Scope, node: Node) -> Several | Expr:
     """vectors, values = lax.linalg.eigh(x)"""
     x = scope.expr(node.operands[0])
-    found = _eigh(node, x) if node.attrs["routine"] == "syevd" else _svd(node, x)
+    found = _PRINTED[str(node.attrs["routine"])](node, x)
     return found if len(node.results) == 1 else Several(found)
 
 
@@ -147,3 +196,12 @@ def _svd(node: Node, x: Expr) -> Expr:
     if len(node.results) == 1:
         return call("lax.linalg.svd", x, compute_uv="False")
     return call("lax.linalg.svd", x, full_matrices=str(node.attrs["mode"] == ord("A")))
+
+
+def _lu(node: Node, x: Expr) -> Expr:
+    """The permutation is the last of three."""
+    made = call("lax.linalg.lu", x)
+    return {1: index(made, ["0"]), 2: index(made, [":2"]), 3: made}[len(node.results)]
+
+
+_PRINTED = {"getrf": _lu, "syevd": _eigh, "gesdd": _svd}

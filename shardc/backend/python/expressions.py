@@ -95,7 +95,7 @@ class Expr(Struct, frozen=True):
         if len(together) <= width and tail[:1] == ")":
             return [prefix + head, together, indent + tail]
         tail = tail.removeprefix(",")  # every item has one
-        if len(self.items) >= MANY and all(len(item.text) <= _SHORT for item in self.items):
+        if self._shares_lines():
             listed = textwrap.wrap(", ".join(i.text for i in self.items) + ",", width - len(inner))
             return [prefix + head, *(inner + line for line in listed), indent + tail]
         broken = [prefix + head]
@@ -103,6 +103,11 @@ class Expr(Struct, frozen=True):
             *most, last = item._as_item(inner, width - 1)
             broken += [*most, last + ","]
         return [*broken, indent + tail]
+
+    def _shares_lines(self) -> bool:
+        """Whether several of its items are on one line: many short ones, and numbers in a list."""
+        numbers = self.head == "[" and not any(item.reads or item.items for item in self.items)
+        return (numbers or len(self.items) >= MANY) and all(len(i.text) <= _SHORT for i in self.items)
 
     def _chained(self, prefix: str, indent: str, width: int) -> list[str]:
         """In parentheses, which it may have already: on a line of its own if it fits, else in one for each
@@ -223,11 +228,13 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def _side(op: str, side: Expr, level: int, right: bool = False) -> Expr:
-    """A side of a binary operator. `a * b @ c`, `a & b | c` and `a < b == c` are not left to the reader."""
+    """A side of a binary operator. `a * b @ c`, `a & b | c`, `a + b >> c` and `a < b == c` are not left to
+    the reader.
+    """
     if level == COMPARE or op == "**":
         return side.enclosed_at(level + 1)
     mixed = side.op is not None and side.op != op and (side.level == level and "@" in (op, side.op))
-    bitwise = side.op is not None and side.op != op and level <= AND
+    bitwise = side.op is not None and side.op != op and level <= SHIFT
     if mixed or bitwise or (right and side.level == level and op not in _ASSOCIATIVE):
         return side.enclosed_at(ATOM)
     return side.enclosed_at(level)

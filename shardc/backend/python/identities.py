@@ -10,7 +10,7 @@
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
-    x.T.T                                       ->  x
+    x.T.T, x[:, None].transpose(2, 1, 0)[0].T   ->  x                      moves.py
     jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
     jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
 
@@ -30,6 +30,7 @@ from msgspec.structs import replace
 
 from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
+from shardc.backend.python.moves import unmoved
 from shardc.backend.python.zero_signs import Floats
 from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, ScatterDims, identity, is_float
 from shardc.ops import chlo, combiner, hlo
@@ -234,14 +235,10 @@ def _scaled(known: Known, node: Node) -> Node | None:
     return Node(node.id, hlo.multiply.name, node.operands, node.results, {}, (), node.loc)
 
 
-def _turned_back(known: Known, node: Node) -> Node | None:
-    """A transpose of a transpose, if it gives back what there was."""
-    made = known.made.get(node.operands[0])
-    if made is None or made.name != hlo.transpose.name:
-        return None
-    first, second = (cast("tuple[int, ...]", one.attrs["permutation"]) for one in (made, node))
-    back = [first[dim] for dim in second] == list(range(len(first)))
-    return _same(known, node, made.operands[0]) if back else None
+def _moved_back(known: Known, node: Node) -> Node | None:
+    """A change of shape, if with those before it it gives back what there was."""
+    value = unmoved(known.graph, node, known.made)
+    return None if value is None else _same(known, node, value)
 
 
 def _transposed_product(known: Known, node: Node) -> Node | None:
@@ -277,7 +274,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     chlo.square.name: (_number,),
     hlo.add.name: (_number, _and_zero),
     hlo.and_.name: (_neutral(True),),
-    hlo.broadcast_in_dim.name: (_reshaped_back, _spread_back),
+    hlo.broadcast_in_dim.name: (_reshaped_back, _moved_back, _spread_back),
     hlo.convert.name: (_number,),
     hlo.divide.name: (_number, _by_one),
     hlo.dot_general.name: (_scaled,),
@@ -286,12 +283,12 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.or_.name: (_neutral(False),),
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
-    hlo.reshape.name: (_reshaped_back,),
+    hlo.reshape.name: (_reshaped_back, _moved_back),
     hlo.scatter.name: (_into_one_place,),
     hlo.select.name: (_no_choice, _as_numbers),
     hlo.sqrt.name: (_number,),
     hlo.subtract.name: (_number, _less_nothing),
-    hlo.transpose.name: (_turned_back, _transposed_product),
+    hlo.transpose.name: (_moved_back, _transposed_product),
 }
 """What to try of a node, by its name."""
 

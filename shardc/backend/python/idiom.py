@@ -104,6 +104,11 @@ sliced = _idiom(
     "A dynamic slice; `from_end`: which starts count from the end if negative, or are never negative.",
     variable="part",
 )
+solution = _idiom(
+    "solution",
+    "The matrix that a square one, the first operand, times it is the second.",
+    variable="solution",
+)
 stack = _idiom("stack", "Arrays side by side along a new dimension `axis`.", variable="stack")
 take = _idiom(
     "take",
@@ -136,6 +141,7 @@ VARIABLES = {
         least,
         pulled_back,
         sliced,
+        solution,
         stack,
         take,
         take_filled,

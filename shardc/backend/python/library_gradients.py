@@ -198,8 +198,6 @@ def _is(run: Run, value: int, definition: OpDef) -> bool:
 
 
 def _pulled(run: Run, function: OpDef, x: int, g: int, **attrs: object) -> Found:
-    program, none = run.program, frozenset[str]()
-    if program.splat(g) is None:
-        run.same(program.varying.get(x, none), program.varying.get(g, none))
-    run.same(program.graph.type(x).dtype, program.graph.type(g).dtype)
+    graph = run.program.graph
+    run.same(graph.type(x).dtype, graph.type(g).dtype)
     return idiom.pulled_back, [x, g], {"function": function.name, **attrs}

@@ -17,6 +17,8 @@ from shardc.backend.python.expressions import UNARY, Expr, call, integers, list_
 from shardc.graph import Dense, TensorType, is_builtin, is_complex, is_float
 
 _WRITTEN_OUT = 64
+_ROW = 64
+"""Rows of so many characters have lines of their own; numbers of longer ones follow each other."""
 
 
 def scalar(value: np.generic, dtype: str, target: Target) -> Expr:
@@ -92,6 +94,10 @@ def array(value: Dense, dtype: str, target: Target) -> Expr:
     data = value.array()
     if data.size > _WRITTEN_OUT:
         return _triangle(data, dtype, target) or _encoded(np.ascontiguousarray(data), dtype, target)
+    rows = data.reshape(-1, data.shape[-1]) if data.ndim > 1 else data[:0]
+    if any(len(_nested(row, dtype, target).text) > _ROW for row in rows):
+        flat = call(f"{target.xp}.array", _nested(data.reshape(-1), dtype, target), target.dtype(dtype))
+        return method(flat, "reshape", integers(data.shape))
     return call(f"{target.xp}.array", _nested(data, dtype, target), target.dtype(dtype))
 
 

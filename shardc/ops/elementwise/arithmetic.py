@@ -91,24 +91,18 @@ remainder = binary(
     jax="lax.rem",
     strict=True,
 )
-shift_left = binary(
-    "stablehlo.shift_left", INTEGER, kernels.shift_left, doc="x << y.", jax="lax.shift_left", strict=True
-)
+shift_left = binary("stablehlo.shift_left", INTEGER, kernels.shift_left, doc="x << y.")
 shift_right_arithmetic = binary(
     "stablehlo.shift_right_arithmetic",
     INTEGER,
     kernels.shift_right_arithmetic,
     doc="x >> y, the sign kept.",
-    jax="lax.shift_right_arithmetic",
-    strict=True,
 )
 shift_right_logical = binary(
     "stablehlo.shift_right_logical",
     INTEGER,
     kernels.shift_right_logical,
     doc="x >> y, zeros from the left.",
-    jax="lax.shift_right_logical",
-    strict=True,
 )
 subtract = binary("stablehlo.subtract", NUMBER, np.subtract, rules.subtract, doc="x - y.", array="-")
 xor = binary(

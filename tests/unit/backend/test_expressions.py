@@ -31,6 +31,8 @@ x, y, z = name("x"), name("y"), name("z")
         (binary("&", binary("<", x, y), binary("<", y, z)), "(x < y) & (y < z)"),
         (binary("|", binary("&", x, y), z), "(x & y) | z"),
         (binary("&", binary("&", x, y), z), "x & y & z"),
+        (binary("|", binary(">>", x, y), binary("<<", x, z)), "(x >> y) | (x << z)"),
+        (binary(">>", binary("+", x, y), z), "(x + y) >> z"),
         (binary("**", unary("-", x), y), "(-x) ** y"),
         (unary("-", binary("+", x, y)), "-(x + y)"),
         (attribute(binary("+", x, y), "T"), "(x + y).T"),

@@ -39,6 +39,25 @@ def factor_of(x: Any) -> Any:
     return jax.lax.linalg.cholesky(square(x), symmetrize_input=False)
 
 
+def other_swaps(x: Any) -> Any:
+    """Twice over the same place."""
+    _, pivots, _ = jax.lax.linalg.lu(square(x)[0])
+
+    def swap(i: Any, order: Any) -> Any:
+        return order.at[i].set(order[pivots[i]]).at[pivots[i]].set(order[pivots[i]])
+
+    return jax.lax.fori_loop(0, 4, swap, jnp.arange(4)) + x[0, 0]
+
+
+def other_rows(x: Any) -> Any:
+    """A solution of rows that are permuted the other way."""
+    factors, _, order = jax.lax.linalg.lu(square(x)[0])
+    t = jax.lax.linalg.triangular_solve(
+        factors, x[:4][order[::-1]], left_side=True, lower=True, unit_diagonal=True
+    )
+    return jax.lax.linalg.triangular_solve(factors, t, left_side=True)
+
+
 def place(x: Any) -> Any:
     """A number that may be before the first and after the last index."""
     return (x.sum() * 3).astype(jnp.int32)
@@ -195,6 +214,23 @@ IDIOMS = {
     ),
     "repeat one": (lambda x: jnp.repeat(x[:, :1], 3, axis=1), "jnp.repeat(x[:, :1], 3, axis=1)"),
     "tile": (lambda x: jnp.tile(x, (1, 3)), "jnp.tile(x, (1, 3))"),
+    "solve": (lambda x: jnp.linalg.solve(square(x), x.reshape(8, 4, 4)), "jnp.linalg.solve("),
+    "solve of vectors": (
+        lambda x: jax.vmap(jnp.linalg.solve)(square(x), x[:, :4]),
+        "jnp.linalg.solve(",
+    ),
+    "solve of one matrix": (
+        lambda x: jnp.linalg.solve(jnp.asarray(TABLE[:4]), x.reshape(8, 4, 4)[0]),
+        "jnp.linalg.solve(",
+    ),
+    "inverse": (lambda x: jnp.linalg.inv(square(x)), "jnp.linalg.solve("),
+    "lu": (lambda x: jax.lax.linalg.lu(square(x)), "factor, factor_1, factor_2 = lax.linalg.lu("),
+    "determinant": (lambda x: jnp.linalg.slogdet(square(x)), "factor, factor_1, _ = lax.linalg.lu("),
+    "solve in a training step": (
+        jax.grad(lambda x: jnp.linalg.solve(square(x), x.reshape(8, 4, 4)).sum()),
+        "factor, _, factor_1 = lax.linalg.lu(",
+    ),
+    "moved and back": (lambda x: x.T[:, None].transpose(1, 2, 0).reshape(8, 16) + 1, "return x + 1.0"),
     "cholesky": (lambda x: jnp.linalg.cholesky(square(x)), "jnp.linalg.cholesky("),
     "cholesky of what is symmetric": (
         lambda x: jax.lax.linalg.cholesky(square(x), symmetrize_input=False),
@@ -232,6 +268,8 @@ OTHERS = {
         lambda x: jnp.where(jnp.tri(4, k=1, dtype=bool), factor_of(x), 0.5),
         "0.5)",
     ),
+    "swaps in another order": (other_swaps, "lax.fori_loop("),
+    "rows in another order": (other_rows, "lax.linalg.triangular_solve("),
     "slices at places of their own": (
         lambda x, ids: jax.vmap(lambda row, i: jax.lax.dynamic_slice_in_dim(row, i, 3))(x, ids),
         "lax.gather(",

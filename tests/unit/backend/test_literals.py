@@ -9,6 +9,7 @@ import pytest
 
 from shardc.backend.numpy.target import TARGET
 from shardc.backend.python.literals import array
+from shardc.backend.python.writer import Writer
 from shardc.graph import Dense
 
 
@@ -37,3 +38,13 @@ def test_what_is_no_triangle(place):
     np.testing.assert_array_equal(found, data, strict=True)
     negative = np.where(np.tri(10, 10), np.float32(1), np.float32(-0.0))
     assert "np.tri(" not in again(negative, "f32")[0]
+
+
+def test_long_rows_of_numbers_share_lines():
+    data = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    text, found = again(data, "f32")
+    np.testing.assert_array_equal(found, data, strict=True)
+    writer = Writer()
+    writer.statement("table = ", array(Dense(data, data.shape), "f32", TARGET))
+    assert text.endswith(".reshape((8, 8))") and len(writer.text().splitlines()) < 20
+    assert again(np.arange(4.0).reshape(2, 2), "f64")[0] == "np.array([[0.0, 1.0], [2.0, 3.0]], np.float64)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import operator
+import pickle
 import warnings
 import weakref
 from collections import OrderedDict, defaultdict
@@ -311,6 +312,15 @@ def test_from_several_threads(pod):
     with ThreadPoolExecutor() as executor:
         for got, array in zip(executor.map(function, arrays), arrays, strict=True):
             same(got, array * 2 - 3)
+
+
+def times(x, n):
+    return x * n
+
+
+def test_a_pickle_keeps_function_and_options(x):
+    again = pickle.loads(pickle.dumps(shardc.jit(times, static_argnames="n", overlap="off")))
+    same(again(x, n=3), x * 3)
 
 
 def test_tokens_are_refused(x):

@@ -331,6 +331,20 @@ def test_tangents_of_integers(pod, draw):
     assert nothing.dtype == jax.dtypes.float0 and nothing.shape == ()
 
 
+def test_a_derivative_whose_slope_is_partial_is_one_call(pod, draw):
+    def model(w, x):
+        return jax.nn.gelu(x @ w[0]) @ w[1]
+
+    step = jax.value_and_grad(lambda w, a, b: jnp.mean(model(w, a) * model(w, b)))
+    w = pod.put(draw(32, 64)), pod.put(draw(64, 128), None, "model")
+    batches = pod.put(draw(16, 32), "data"), pod.put(draw(16, 32) + 1, "data")
+    compiled = shardc.jit(step)
+    same(compiled(w, *batches), jax.jit(step)(w, *batches))
+    source = compiled.lower(w, *batches).source
+    assert source.count("jax.nn.gelu(") == 2
+    assert source.count("jax.vjp(jax.nn.gelu, lax.pcast(") == 2
+
+
 def test_a_custom_vjp_is_left_to_jax(pod, draw):
     compiled = shardc.jit(lambda x: jnp.sum(scaled(x)), in_shardings=pod.way("data"))
     with pytest.warns(UserWarning, match="the function has a custom_vjp"):

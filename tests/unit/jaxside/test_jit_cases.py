@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-import pickle
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -421,11 +420,6 @@ def what_a_function_says(jit, x, pod):
 
 
 @alike
-def kept_in_a_pickle(jit, x, pod):
-    return pickle.loads(pickle.dumps(jit(identity)))(x)
-
-
-@alike
 def weakly_held(jit, x, pod):
     function = jit(identity)
     return weakref.ref(function)() is function
@@ -516,6 +510,12 @@ DIFFERS = [
     ),
     (lambda jit, x, pod: jit(lambda r: r[...] + 1)(jax.new_ref(x)), "an argument is a mutable array"),
     (lambda jit, x, pod: jit(lambda r: r[...] + 1).lower(jax.new_ref(x)), "an argument is a mutable array"),
+    (
+        lambda jit, x, pod: export.export(jit(jnp.sin))(
+            jax.ShapeDtypeStruct(export.symbolic_shape("n, 4"), np.float32)
+        ),
+        "an argument is f.*32.n,4., and a program is compiled for sizes that are numbers",
+    ),
 ]
 
 
