@@ -87,8 +87,7 @@ def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
     """The column that is 1, and those of the operations."""
     net.row([net.column()], [], 1, 1)
     for variable, choices in options.items():
-        own = [net.problem.own_cost(variable, choice) for choice in choices]
-        columns = net.columns(True, [ticks for ticks, _ in own], [count for _, count in own])
+        columns = net.columns(True, *net.problem.own_costs(variable, choices))
         net.chosen[variable] = columns
         net.row(columns, [], 1, 1)
 
