@@ -9,7 +9,7 @@ are exact on trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import inf
 
 import numpy as np
@@ -19,14 +19,13 @@ from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
-from shardc.planning.program.network import Arc, Columns, Network, Produced
+from shardc.planning.program.network import Columns, Network, Produced
 from shardc.planning.program.prices import Arcs, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
 from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of a price: what rounding may add
-PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
 TOGETHER = 1 << 16  # ways over a place that are compared in one go
 ONE = 0
 """The column that is always 1."""
@@ -39,14 +38,15 @@ def network(
     limit: float = inf,
     most: float = inf,
     scope: list[Variable] | None = None,
+    pairs: float = inf,
 ) -> Network:
     """The program for these choices; variables and loops that are not in `every` keep what they have.
 
     It pays for the operations of `scope` (all of them) and the values that they touch. Plans that cost more
     than `limit` ticks may be missing. Building stops soon after `most` columns; TooMany where it would price
-    more than five times as many pairs of layouts one by one.
+    more than so many `pairs` of layouts one by one.
     """
-    net = Network(problem, every, prices, limit, scope or problem.variables, pairs=PAIRS * most)
+    net = Network(problem, every, prices, limit, scope or problem.variables, pairs=pairs)
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
@@ -87,8 +87,7 @@ def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
     """The column that is 1, and those of the operations."""
     net.row([net.column()], [], 1, 1)
     for variable, choices in options.items():
-        own = [net.problem.own_cost(variable, choice) for choice in choices]
-        columns = net.columns(True, [ticks for ticks, _ in own], [count for _, count in own])
+        columns = net.columns(True, *net.problem.own_costs(variable, choices))
         net.chosen[variable] = columns
         net.row(columns, [], 1, 1)
 
@@ -161,9 +160,11 @@ def _any(net: Network, layouts: Iterable[Sharding]) -> Columns:
 def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
     """One user: a flow from the given layout to the needed one."""
     if len(given) == 1 or len(need) == 1:
-        for source in given:
-            for target in need:
-                _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
+        ways = [(source, target) for source in given for target in need if source != target]
+        net.prices.learn(made.type, ways, made.manual)
+        for source, target in ways:
+            columns = need[target] if len(given) == 1 else given[source]
+            net.row([net.copy((made, source, target))], columns, 0, 0)
         return
     places = list(dict.fromkeys([*given, *need]))
     arcs = _direct(net, made, places, len(places))
@@ -230,12 +231,6 @@ def _conserve(
     net.rows.put_range(first + arcs.targets, flow, 1)
 
 
-def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
-    """An arc that is used exactly if one of the columns is 1."""
-    if arc[1] != arc[2]:
-        net.row([net.copy(arc)], columns, 0, 0)
-
-
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
     """Several users: flows over copies that are made once."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
@@ -244,13 +239,15 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     arcs = arcs.only(arcs.targets < len(wanted))
     copies = net.copies(made, places, arcs, integral=True)
     # of each wanted layout two rows: a copy of it is for somebody, and there is one of it at most
-    first = net.rows.open(0, 0, 0)
-    for target in wanted:
-        at = net.rows.open(1, -inf, 0)
-        for need in needs:
-            net.rows.put([at] * len(need.get(target, ())), need.get(target, ()), -1)
-        at = net.rows.open(1, -inf, 1)
-        net.rows.put([at] * len(given.get(target, ())), given.get(target, ()), 1)
+    first = net.rows.open(2 * len(wanted), -inf, 0)
+    net.rows.high[first + 1 :: 2] = [1] * len(wanted)
+    at = {target: first + 2 * number for number, target in enumerate(wanted)}
+    for need in needs:
+        for target, columns in need.items():
+            net.rows.put([at[target]] * len(columns), columns, -1)
+    for target, columns in given.items():
+        if target in at:
+            net.rows.put([at[target] + 1] * len(columns), columns, 1)
     for add in (0, 1):
         net.rows.put_range(first + 2 * arcs.targets + add, copies, 1)
     going = arcs.sources < len(wanted)

@@ -36,7 +36,8 @@ def by_axis(problem: Problem) -> None:
         for turn in range(TURNS * len(names)):
             before = problem.total()
             for inside, scope in _runs(every(problem, atoms, ASSIGNMENTS, names[turn % len(names)])):
-                found = take_cheapest(network(problem, inside, prices, scope=scope), work=work, ties=False)
+                net = network(problem, inside, prices, most=work, scope=scope)
+                found = take_cheapest(net, work=work, ties=False)
                 if found is None:
                     return
                 work -= found.solved

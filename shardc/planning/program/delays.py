@@ -36,8 +36,8 @@ class Delays:
 
     def ticks(self, size: int, sources: Numbers, targets: Numbers) -> Matrix:
         """Of tensors of so many bytes, from each of some layouts to each of others, by number."""
-        tables = self.before, self.sent, self.moved
-        before, sent, moved = (paths.between(sources, targets) for paths in tables)
+        ends = self.before.orders.ends(sources, targets)
+        before, sent, moved = (paths.along(ends) for paths in (self.before, self.sent, self.moved))
         sent, moved = size * sent, size * moved
         return self.both(before, np.maximum(sent, moved - GRAIN))  # less is written without being counted
 

@@ -23,6 +23,7 @@ from shardc.planning.program.variables import Proof
 from shardc.planning.reshard.distances import AxisAtoms, atoms_for
 
 ROUNDS = 3  # of solving with few collectives and pricing what that uses
+PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
 
 
@@ -71,7 +72,8 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
     try:
         atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)
-        net = network(problem, choices, problem.prices(finer), limit, RELAXED)
+        prices, pairs = problem.prices(finer), PAIRS * RELAXED
+        net = network(problem, choices, prices, limit, RELAXED, pairs=pairs)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
     return net if len(net.integral) <= RELAXED else None

@@ -6,7 +6,8 @@ carry, and for copies of values (building.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -203,11 +204,7 @@ class Network(Struct):
         Where one is, also those of copies from and to its two layouts that may cost less, of which one may be
         made instead: of columns that are used once they cost `reduced` less, those that may cost so.
         """
-        used = [
-            move.arc(move.first + at)
-            for move in self.moves
-            for at in np.flatnonzero(columns[move.first : move.end] > 1e-6).tolist()
-        ]
+        used = [move.arc(column) for move, column in self._copied(np.flatnonzero(columns > 1e-6))]
         changed = [arc for arc in used if self._settle(arc)]
         for column, (arc, most) in self._near(changed).items():
             made, source, target = arc
@@ -216,6 +213,14 @@ class Network(Struct):
                 if self.prices.may_spare(least, made.type, source, target, made.manual):
                     self._settle(arc)
         return bool(changed)
+
+    def _copied(self, columns: Numbers) -> Iterator[tuple[Copies, int]]:
+        """Those of some columns, ascending, that are of copies, each with what it is among."""
+        firsts = [move.first for move in self.moves]
+        for column in columns.tolist():
+            begun = bisect_right(firsts, column)
+            if begun and column < self.moves[begun - 1].end:
+                yield self.moves[begun - 1], column
 
     def _near(self, changed: list[Arc]) -> dict[int, tuple[Arc, float]]:
         """The columns of copies of equal tensors from or to a layout of some copies, each with its copy and

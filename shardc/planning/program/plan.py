@@ -16,6 +16,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from shardc.analysis.manual import NO_AXES
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
@@ -36,6 +37,7 @@ from shardc.planning.program.repeated import (
 )
 from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Proof
+from shardc.planning.reshard.copies import price
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
@@ -76,7 +78,7 @@ class Plan(Struct, frozen=True, eq=False):
     @property
     def bytes(self) -> int:
         """What a device sends in one run of the function."""
-        return self.problem.sent()
+        return _sent(self.problem)
 
     @property
     def collectives(self) -> int:
@@ -159,6 +161,17 @@ class Plan(Struct, frozen=True, eq=False):
             if variable.choice.operands[index] == target
         )
         return PlannedCopy(value, source, target, uses, reason(self.problem, value, source, target))
+
+
+def _sent(problem: Problem) -> int:
+    """Bytes that a device sends."""
+    moved = sum(v.trips * v.choice.moved for v in problem.variables)
+    for value in problem.values:
+        needs = problem.needs(value)
+        if needs:
+            type, manual = problem.graph.type(value), problem.manual.get(value, NO_AXES)
+            moved += problem.trips(value) * price(type, problem.given(value), tuple(needs), manual)[0]
+    return moved
 
 
 def plan_program(

@@ -24,10 +24,10 @@ from shardc.planning.program.rates import Rates
 from shardc.planning.program.ties import ties
 from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
-from shardc.planning.reshard.copies import MadeCopy, copies, price
+from shardc.planning.reshard.copies import MadeCopy, copies
 from shardc.planning.reshard.distances import AxisAtoms
 
-REMEMBERED = ("own", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
+REMEMBERED = ("own", "owns", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
 """What a problem has found of itself, as it is now."""
 
 
@@ -43,6 +43,7 @@ class Problem(Struct):
     menu: Menu = field(default_factory=Menu)
     weighed: dict[object, tuple[Choice, list[Choice]]] = {}
     own: dict[tuple[int, int], tuple[Choice, int, int]] = {}
+    owns: dict[tuple[int, int, int], tuple[list[Choice], list[int], list[int]]] = {}
     valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = {}
     kinds: dict[object, int] = {}
     kind_of: dict[Variable, int] = {}
@@ -164,12 +165,19 @@ class Problem(Struct):
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
         return variable.trips * self._own(variable, choice)[1], variable.trips * choice.collectives
 
+    def own_costs(self, variable: Variable, choices: list[Choice]) -> tuple[list[int], list[int]]:
+        """The same of each of some choices: their ticks, and their collectives; once for all operations of a
+        kind that have them."""
+        key = self._kind(variable), variable.trips, id(choices)
+        if key not in self.owns:
+            each = [self.own_cost(variable, choice) for choice in choices]
+            self.owns[key] = choices, [ticks for ticks, _ in each], [count for _, count in each]
+        return self.owns[key][1:]
+
     def _own(self, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
         """The choice, the ticks of one run, and how many of them are no work done twice; once for all
         operations of a kind."""
-        kind = self.kind_of.get(variable)
-        if kind is None:
-            kind = self.kind_of[variable] = self._kind(variable)
+        kind = self._kind(variable)
         known = self.own.get((kind, id(choice)))
         if known is None or known[0] is not choice:
             ticks, apart = self.rates.form(choice), 0
@@ -183,19 +191,12 @@ class Problem(Struct):
 
     def _kind(self, variable: Variable) -> int:
         """The number of equal operations of equal work, whose operands are alike made for them alone."""
-        made = tuple([value in self.free for value in variable.node.operands])
-        alike = (variable.signature, variable.work, made) if variable.signature >= 0 else variable
-        return self.kinds.setdefault(alike, len(self.kinds))
-
-    def sent(self) -> int:
-        """Bytes that a device sends."""
-        moved = sum(v.trips * v.choice.moved for v in self.variables)
-        for value in self.values:
-            needs = self.needs(value)
-            if needs:
-                type, manual = self.graph.type(value), self.manual.get(value, NO_AXES)
-                moved += self.trips(value) * price(type, self.given(value), tuple(needs), manual)[0]
-        return moved
+        kind = self.kind_of.get(variable)
+        if kind is None:
+            made = tuple([value in self.free for value in variable.node.operands])
+            alike = (variable.signature, variable.work, made) if variable.signature >= 0 else variable
+            kind = self.kind_of[variable] = self.kinds.setdefault(alike, len(self.kinds))
+        return kind
 
     def value_cost(self, value: int) -> tuple[int, int, int]:
         """Ticks, collectives and steps of all reshards of one value."""

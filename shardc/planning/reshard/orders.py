@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.planning.reshard.space import AtomLayout
@@ -19,6 +20,14 @@ Numbers = NDArray[np.int64]
 
 TOGETHER = 1 << 20
 """Images that are looked for in one go."""
+
+
+class Ends(Struct, frozen=True):
+    """The ends of ways from some layouts to others: for each source the layout that stands for it, and what
+    its order makes of the targets, a row for each source."""
+
+    starts: Numbers
+    targets: Numbers
 
 
 class Orders:
@@ -45,6 +54,11 @@ class Orders:
         distinct, order = np.unique(each, axis=0, return_inverse=True)
         self.order: Numbers = order.reshape(-1)
         self._swaps, self._dims = distinct[:, :count], distinct[:, count:]
+
+    def ends(self, sources: Numbers, targets: Numbers) -> Ends:
+        """Of ways from each of some layouts to each of others, those of ways that are as long."""
+        orders, which = np.unique(self.order[sources], return_inverse=True)
+        return Ends(self.first[sources], self.images(orders, targets)[which.reshape(-1)])
 
     def images(self, orders: Numbers, layouts: Numbers) -> Numbers:
         """The layouts (columns) that orders (rows) make of some."""

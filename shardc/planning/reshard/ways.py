@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.moves import SearchState, moves
-from shardc.planning.reshard.orders import Numbers, Orders
+from shardc.planning.reshard.orders import Ends, Numbers, Orders
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
@@ -41,15 +41,16 @@ class Paths:
 
     def between(self, sources: Numbers, targets: Numbers) -> Matrix:
         """The lengths of the shortest paths from each of some layouts to each of others."""
-        starts = self.orders.first[sources]
-        new = np.array([start for start in dict.fromkeys(starts.tolist()) if start not in self.rows], int)
-        if len(new):
-            new = np.array(self._together, int) if self._together else new
-            self.rows.update(zip(new.tolist(), self.search(new), strict=True))
-        orders, which = np.unique(self.orders.order[sources], return_inverse=True)
-        ends = self.orders.images(orders, targets)
-        pairs = zip(starts.tolist(), which.reshape(-1).tolist(), strict=True)
-        return np.array([self.rows[start][ends[at]] for start, at in pairs])
+        return self.along(self.orders.ends(sources, targets))
+
+    def along(self, ends: Ends) -> Matrix:
+        """The same for ends that somebody has found in these orders."""
+        new = [start for start in distinct(ends.starts) if start not in self.rows]
+        if new:
+            some = np.array(self._together or new, np.int64)
+            self.rows.update(zip(some.tolist(), self.search(some), strict=True))
+        pairs = zip(ends.starts.tolist(), ends.targets, strict=True)
+        return np.array([self.rows[start][found] for start, found in pairs])
 
 
 class Collectives(Struct, frozen=True):

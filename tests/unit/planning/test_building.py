@@ -10,12 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardc.forms.choice import Choice
 from shardc.planning.machines import load
 from shardc.planning.program import building, exact, known, plan_program, solve
 from shardc.planning.program.building import NEAR
 from shardc.planning.program.network import Network
+from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, Optimum
+from shardc.planning.program.variables import Variable
 from tests.unit.planning.test_known import propagated
+
+STEP = """
+mesh m[x=2, y=4]
+
+def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> f32[64@x, 64]:
+    return tanh(a @ w) @ v
+"""
 
 SIZE = 5
 TABLES = st.lists(
@@ -70,3 +80,21 @@ def test_few_collectives_are_looked_for_only_where_they_may_gain(monkeypatch: py
     problem = plan_program(propagated(FEW.read_text()), machine=load("balanced")).problem
     assert min(asked) == np.inf
     assert problem.total() == anew.total() and problem.refused == anew.refused
+
+
+def test_a_network_that_is_built_again_asks_for_no_price_of_an_operation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Variable] = []
+    own = Problem.own_cost
+
+    def counted(problem: Problem, variable: Variable, choice: Choice) -> tuple[int, int]:
+        asked.append(variable)
+        return own(problem, variable, choice)
+
+    net = exact.whole(plan_program(propagated(STEP), machine=load("h100-infiniband")).problem)
+    assert net is not None
+    monkeypatch.setattr(Problem, "own_cost", counted)
+    more = building.again(net)
+    assert not net.options.keys() & set(asked)
+    assert more.ticks[: len(net.chosen)] == net.ticks[: len(net.chosen)]

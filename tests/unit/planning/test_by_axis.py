@@ -86,6 +86,26 @@ def test_in_runs(too_large, monkeypatch, run):
     assert planned(STEP).total()[0] >= least
 
 
+def test_no_more_is_built_than_may_be_solved(too_large, monkeypatch):
+    built = by_axis.network
+
+    def sizes(work):
+        found = list[int]()
+
+        def counted(*given, **more):
+            net = built(*given, **more)
+            found.append(len(net.integral))
+            return net
+
+        monkeypatch.setattr(by_axis, "network", counted)
+        monkeypatch.setattr(by_axis, "WORK", work)
+        planned(STEP)
+        return found
+
+    (whole, *_), (part,) = sizes(by_axis.WORK), sizes(1)
+    assert part < whole
+
+
 def test_without_an_axis():
     mesh = Mesh("m", (("x", 2), ("y", 4)))
     x, y = mesh.axis("x"), mesh.axis("y")

@@ -10,9 +10,11 @@ from shardc.analysis.manual import NO_AXES
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
+from shardc.planning.program.delays import Delays
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.distances import atoms_for, distances
+from shardc.planning.reshard.orders import Orders
 
 MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
 
@@ -101,6 +103,22 @@ def test_prices_are_the_same_one_by_one_and_together(axes):
     assert len(together.known) == len(set(some[:30]))
     together.learn(type, some, NO_AXES)
     assert [together(type, *pair) for pair in some] == [alone(type, *pair) for pair in some]
+
+
+def test_where_ways_lead_is_found_once(monkeypatch):
+    """Latency, bytes and what is written are looked up in tables of the same layouts."""
+    mesh = Mesh("m", (("x", 2), ("y", 4)))
+    found = distances(tuple(map(mesh.axis, mesh.sizes)), 2)
+    delays, asked, images = Delays(found, Rates(load(MACHINES[0]), mesh)), list[int](), Orders.images
+
+    def counted(orders, each, layouts):
+        asked.append(len(layouts))
+        return images(orders, each, layouts)
+
+    monkeypatch.setattr(Orders, "images", counted)
+    every = np.arange(len(found.ways.found))
+    assert delays.ticks(1024, every, every[:5]).shape == (len(every), 5)
+    assert asked == [5]
 
 
 def test_no_copy_spares_more_than_it_takes():

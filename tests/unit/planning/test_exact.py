@@ -14,7 +14,7 @@ from shardc.planning.machines import load
 from shardc.planning.program import highs, plan_program
 from shardc.planning.program.building import network
 from shardc.planning.program.choices import every
-from shardc.planning.program.exact import ASSIGNMENTS, atoms_of_program, whole
+from shardc.planning.program.exact import ASSIGNMENTS, PAIRS, atoms_of_program, whole
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
 from shardc.planning.program.prices import Prices
@@ -140,6 +140,37 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
     assert True in together
 
 
+def test_copies_of_a_value_are_priced_together(monkeypatch):
+    """Those of a weight that is there in one layout and needed in many."""
+    text = """
+mesh m[x=2, y=4]
+
+def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> f32[64@x, 64]:
+    return tanh(a @ w) @ v
+"""
+    problem, asked = planned(text, "h100-infiniband"), list[int]()
+    least = Prices._least
+
+    def counted(prices, type, sources, targets):
+        asked.append(len(sources) * len(targets))
+        return least(prices, type, sources, targets)
+
+    monkeypatch.setattr(Prices, "_least", counted)
+    problem.priced.clear()
+    net = whole(problem)
+    assert net is not None and len(net.moves) > 4 * len(problem.values)
+    assert len(asked) <= len(problem.values) and max(asked) > 1
+
+
+def test_what_a_solution_uses_of_copies():
+    problem = planned(AXES.format(axes="a=2, b=4"), "h100-infiniband")
+    net, draw = whole(problem), np.random.default_rng(0)
+    assert net is not None
+    columns = np.flatnonzero(draw.random(len(net.integral)) < 0.3)
+    found = [(move, column) for move in net.moves for column in columns if move.first <= column < move.end]
+    assert len(found) > 5 and [*net._copied(columns)] == found
+
+
 AXES = """
 mesh m[{axes}]
 
@@ -155,7 +186,7 @@ def test_so_many_pairs_of_layouts_are_priced_on_meshes_of_many_axes():
         problem = planned(AXES.format(axes=", ".join(f"{axis}=2" for axis in axes)))
         atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)
-        return network(problem, choices, problem.prices(finer), most=RELAXED)
+        return network(problem, choices, problem.prices(finer), pairs=PAIRS * RELAXED)
 
     assert built("abcd")
     with pytest.raises(TooMany):
