@@ -20,6 +20,8 @@ from shardc.ops import hlo, meaning
 
 _Numbers = NDArray[np.generic]
 _DRAWS = 3
+_LARGEST = 1 << 16
+"""Numbers of a permutation, of all in a batch, that are drawn; loops over more stay as they are."""
 
 
 def permutation(graph: Graph, node: Node, pivots: int, made: Mapping[int, Node]) -> int | None:
@@ -32,7 +34,7 @@ def permutation(graph: Graph, node: Node, pivots: int, made: Mapping[int, Node])
     constants.collect(Region((), [*made.values()]))
     count = counted(node, constants)
     turns = graph.type(pivots).shape[-1]
-    if count is None or (count.start, count.stop) != (0, turns):
+    if count is None or (count.start, count.stop) != (0, turns) or graph.type(pivots).size > _LARGEST:
         return None
     body = node.regions[1]
     if any(meaning(inner.name) is None for inner in _all(body)):
