@@ -275,7 +275,6 @@ _BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [
     (int, lambda value: IntegerAttr(value, i64)),
     (float, lambda value: FloatAttr(value, 64)),
     (str, _string),
-    (Attribute, lambda value: value),
     (Sharding, attr_of),
     (DotDims, DotAttr),
     (GatherDims, GatherAttr),
@@ -283,4 +282,5 @@ _BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [
     (ConvDims, ConvAttr),
     (Dense, dense),
     (tuple, _tuple),
+    (Attribute, lambda value: value),
 ]

@@ -1,11 +1,15 @@
-"""What formats may write as `custom<Name>(…)`: the directives of sdy_syntax and of StableHLO's two files."""
+"""What formats may write as `custom<Name>(…)`: the directives of sdy_syntax and of StableHLO's two files.
+
+xDSL's definition of one is made where a format first has it: a program has few of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 
-from xdsl.irdl.declarative_assembly_format import CustomDirective
+from xdsl.irdl.declarative_assembly_format import CustomDirective, irdl_custom_directive
 
 from shardc.dialects import sdy_syntax
 from shardc.dialects.stablehlo import syntax, type_syntax
@@ -19,5 +23,17 @@ def _directives(*modules: ModuleType) -> Iterator[type[CustomDirective]]:
                 yield value
 
 
-DIRECTIVES = {cls.__name__: cls for cls in _directives(syntax, type_syntax, sdy_syntax)}
+@cache
+def _defined(cls: type[CustomDirective]) -> type[CustomDirective]:
+    return irdl_custom_directive(cls)
+
+
+class _Directives(dict[str, type[CustomDirective]]):
+    """Name -> the class, defined when it is looked up."""
+
+    def __getitem__(self, name: str) -> type[CustomDirective]:
+        return _defined(super().__getitem__(name))
+
+
+DIRECTIVES = _Directives((cls.__name__, cls) for cls in _directives(syntax, type_syntax, sdy_syntax))
 """The directives by name."""

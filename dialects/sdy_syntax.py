@@ -12,7 +12,6 @@ from xdsl.irdl.declarative_assembly_format import (
     ParsingState,
     PrintingState,
     TypeDirective,
-    irdl_custom_directive,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -21,7 +20,6 @@ from shardc.dialects.attribute_kinds import DIRECTIONS
 from shardc.layout import KINDS
 
 
-@irdl_custom_directive
 class SameType(CustomDirective):
     """`tensor<4xf32>`, once for the operand and the result."""
 
@@ -38,7 +36,6 @@ class SameType(CustomDirective):
         printer.print_attribute(self.result.get(op)[0])
 
 
-@irdl_custom_directive
 class Direction(CustomDirective):
     """`FORWARD`, stored as a number."""
 
@@ -56,7 +53,6 @@ class Direction(CustomDirective):
         state.last_was_punctuation = False
 
 
-@irdl_custom_directive
 class Reduction(CustomDirective):
     """`max`, or nothing: how partial results combine."""
 

@@ -26,7 +26,6 @@ from xdsl.irdl.declarative_assembly_format import (
     ParsingState,
     PrintingState,
     VariadicOperandVariable,
-    irdl_custom_directive,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -45,7 +44,6 @@ def _values(attr: Attribute | None) -> tuple[int, ...]:
     return cast("DenseArrayBase[IntegerType]", attr).get_values() if attr is not None else ()
 
 
-@irdl_custom_directive
 class SliceRanges(CustomDirective):
     """`[1:3, 0:8:2]`: start, limit and stride of every dimension."""
 
@@ -73,7 +71,6 @@ class SliceRanges(CustomDirective):
         printer.print_string(f"[{', '.join(ranges)}]")
 
 
-@irdl_custom_directive
 class DotDimensionNumbers(CustomDirective):
     """`batching_dims = [0] x [0], contracting_dims = [2] x [1]`."""
 
@@ -101,7 +98,6 @@ class DotDimensionNumbers(CustomDirective):
         printer.print_string(f"contracting_dims = {[*dims.lhs_contracting]} x {[*dims.rhs_contracting]}")
 
 
-@irdl_custom_directive
 class PrecisionConfig(CustomDirective):
     """`, precision = [DEFAULT, HIGH]`, if given."""
 
@@ -117,7 +113,6 @@ class PrecisionConfig(CustomDirective):
         print_precision(printer, self.precision.get(op))
 
 
-@irdl_custom_directive
 class PrecisionConfigAndAlgorithm(CustomDirective):
     """`, precision = [DEFAULT, HIGH]` and `, algorithm = <…>`, each only if given."""
 
@@ -157,7 +152,6 @@ def parse_precision(parser: Parser) -> ArrayAttr[PrecisionAttr]:
     return ArrayAttr([PrecisionAttr(word) for word in words])
 
 
-@irdl_custom_directive
 class ConvolutionDimensions(CustomDirective):
     """`[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]`."""
 
@@ -171,7 +165,6 @@ class ConvolutionDimensions(CustomDirective):
         printer.print_string(conv_text(cast(ConvAttr, self.numbers.get(op)).data))
 
 
-@irdl_custom_directive
 class WindowAttributes(CustomDirective):
     """`{stride = [1, 1], pad = [[0, 0], [1, 1]], lhs_dilate = …, rhs_dilate = …, reverse = …}`."""
 
@@ -220,7 +213,6 @@ class WindowAttributes(CustomDirective):
         printer.print_string(f"{{{', '.join(entries)}}}")
 
 
-@irdl_custom_directive
 class ExponentMantissa(CustomDirective):
     """`e5m10`: the bits of a floating-point format."""
 
@@ -243,7 +235,6 @@ class ExponentMantissa(CustomDirective):
         printer.print_string(f"e{exponent.value.data}m{mantissa.value.data}")
 
 
-@irdl_custom_directive
 class CustomCallTarget(CustomDirective):
     """`@Sharding`: a string written as a symbol."""
 
@@ -259,7 +250,6 @@ class CustomCallTarget(CustomDirective):
         state.last_was_punctuation = True
 
 
-@irdl_custom_directive
 class VariadicOperandWithAttribute(CustomDirective):
     """`%0, %1,`: operands with a comma after the last one too, before an attribute."""
 

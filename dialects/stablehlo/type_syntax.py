@@ -21,7 +21,6 @@ from xdsl.irdl.declarative_assembly_format import (
     ParsingState,
     PrintingState,
     TypeDirective,
-    irdl_custom_directive,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -47,7 +46,6 @@ def _print_functional(printer: Printer, operands: Sequence[Attribute], results: 
     printer.print_function_type(operands, results)
 
 
-@irdl_custom_directive
 class SameOperandsAndResultType(CustomDirective):
     """`tensor<4xf32>` if all types are equal, else `(tensor<4xf32>) -> tensor<4xi1>`."""
 
@@ -69,7 +67,6 @@ class SameOperandsAndResultType(CustomDirective):
             _print_functional(printer, operands, results)
 
 
-@irdl_custom_directive
 class SelectOpType(CustomDirective):
     """`tensor<4xi1>, tensor<4xf32>`: the predicate's type and that of everything else."""
 
@@ -93,7 +90,6 @@ class SelectOpType(CustomDirective):
             _print_functional(printer, operands, results)
 
 
-@irdl_custom_directive
 class ComplexOpType(CustomDirective):
     """`tensor<4xcomplex<f32>>`: the result's type; the operands have the real type of it."""
 
@@ -129,7 +125,6 @@ def _real(type: Attribute) -> Attribute | None:
     return TensorType(real, tensor.get_shape(), tensor.encoding)
 
 
-@irdl_custom_directive
 class PairwiseOpType(CustomDirective):
     """`tensor<4xf32>, tensor<2xf32>`: result i has the type of operand i."""
 
@@ -146,7 +141,6 @@ class PairwiseOpType(CustomDirective):
         printer.print_list(self.operands.get(op), printer.print_attribute)
 
 
-@irdl_custom_directive
 class TokenTypes(CustomDirective):
     """`!stablehlo.token`: the one type of all operands and of the result."""
 
@@ -163,7 +157,6 @@ class TokenTypes(CustomDirective):
         printer.print_attribute(self.results.get(op)[0])
 
 
-@irdl_custom_directive
 class TupleOpType(CustomDirective):
     """`tuple<tensor<4xf32>, tensor<f32>>`: the operands have the types of the parts."""
 

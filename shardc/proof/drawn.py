@@ -1,8 +1,11 @@
-"""The draws of one attempt at a proof, and what they come to."""
+"""The draws of one attempt at a proof, and what they come to.
+
+What looks for the reason is imported where programs differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -25,16 +28,12 @@ from shardc.proof.draws import ORDERLESS, Draw, one_way
 from shardc.proof.effort import Budget
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents
 from shardc.proof.exponents import has_exp
-from shardc.proof.failure import difference
 from shardc.proof.field import MOST
 from shardc.proof.induction import Plan, Replan, in_full
 from shardc.proof.kinds import KINDS, kinds_of, sampled
 from shardc.proof.layers import Layers
 from shardc.proof.lemmas import NoLemma
-from shardc.proof.logarithms import with_logarithms
-from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import Reduced
-from shardc.proof.refuted import copies_differ, refuted
 from shardc.proof.short import SHORT_TIMES
 from shardc.proof.thresholds import thresholds
 from shardc.proof.values import Beyond, DrawAgain
@@ -66,6 +65,8 @@ def drawn(
         return _prove(run, seed)
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and has_exp(shapes.whole) and has_exp(shapes.local):
+        from shardc.proof.logarithms import with_logarithms
+
         shapes = with_logarithms(shapes)
         alone = Budget(budget.most)
         by_law = Run(
@@ -114,7 +115,7 @@ def _prove(run: Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             if (ends := run.ends_with(found)) is not None:
-                return ends if ends.verdict is Verdict.DIFFERS else refuted(run) or ends
+                return ends if ends.verdict is Verdict.DIFFERS else _refuted(run) or ends
             continue
         if draw.decisions and not run.decides:
             run.decides = True
@@ -123,7 +124,7 @@ def _prove(run: Run, seed: int) -> Proof:
         if len(run.draws) >= run.wanted and not draw_more(run):
             break
     found = run.unproved() or _proved(run)
-    return found if found.verdict is Verdict.PROVED else refuted(run) or found
+    return found if found.verdict is Verdict.PROVED else _refuted(run) or found
 
 
 def _once(run: Run, draw: Draw) -> Proof | None:
@@ -151,13 +152,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     if differing and not draw.divides and draw.kind not in ORDERLESS:
         return Proof(Verdict.NOT_PROVED, _UNDIVIDED)
     if differing:
-        found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
-        if draw.kind in ORDERLESS:
-            step = found.path[-1] if found.path else None
-            raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
-        verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
-        reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
-        return Proof(verdict, reason, run.shapes, (draw,), difference=found)
+        return _different(run, draw, inputs, differing)
     run.draws.append(draw)
     run.ran.append((wanted, have))
     run.loops.append(tuple(loops.proved))
@@ -175,8 +170,35 @@ _DOUBT = "equal in {} draws, but not if floats had any other order: {}"
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
 
 
+def _different(
+    run: Run, draw: Draw, inputs: Sequence[Array], differing: Mapping[int, tuple[Array, Array]]
+) -> Proof:
+    """Results differ: really, or by laws that are not known here. Raises Doubt for what any order would."""
+    from shardc.proof.failure import difference
+
+    found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
+    if draw.kind in ORDERLESS:
+        step = found.path[-1] if found.path else None
+        raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
+    verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
+    reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
+    return Proof(verdict, reason, run.shapes, (draw,), difference=found)
+
+
+def _refuted(run: Run) -> Proof | None:
+    """What shows that real values differ, if a stuck draw does."""
+    if not run.stuck:
+        return None
+    from shardc.proof.refuted import refuted
+
+    return refuted(run)
+
+
 def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcError) -> Proof:
     """Devices that should hold copies differ: really, or by laws that are not known here."""
+    from shardc.proof.numbers import real_copies
+    from shardc.proof.refuted import copies_differ
+
     try:
         with real_copies():
             evaluate(run.shapes.local, replace(draw, budget=None), inputs)

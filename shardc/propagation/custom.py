@@ -18,7 +18,7 @@ _TENSORS = rf"\s*(?:{_TENSOR}(?:\s*,\s*{_TENSOR})*)?\s*"
 _SIZE = rf"({_FACTOR})\s*=\s*(\d+)"
 _SET = rf"(\w+)\s*=\s*\{{(\s*(?:{_FACTOR}(?:\s*,\s*{_FACTOR})*\s*)?)\}}"
 _NAME = re.compile(_FACTOR)
-_RULE = re.compile(
+_RULE = (
     rf"\s*\((?P<operands>{_TENSORS})\)\s*->\s*\((?P<results>{_TENSORS})\)\s*"
     rf"(?:\{{\s*(?P<sizes>{_SIZE}(?:\s*,\s*{_SIZE})*)?\s*\}}\s*)?"
     rf"(?P<sets>(?:{_SET}\s*)*)(?:,\s*custom\s*)?"
@@ -29,7 +29,7 @@ _BLOCKED = "blocked_propagation"
 
 def parse_rule(text: str) -> FactorRule:
     """The rule that a text in sdy's notation stands for. ValueError if it is none."""
-    match = _RULE.fullmatch(text)
+    match = re.fullmatch(_RULE, text)
     if match is None:
         raise ValueError(
             f"{text!r} is no sharding rule; one looks like ([i, k], [k, j])->([i, j]) {{i=8, …}}"

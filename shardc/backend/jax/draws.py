@@ -22,13 +22,15 @@ from shardc.backend.python.terms import Several, Term
 from shardc.graph import Node
 from shardc.graph.types import DTYPES
 
-FUNCTIONS = below_mark("shardc.backend.jax", "own_draws.py")
-"""What draws a device's block; each function that is called needs those before it."""
-
 SETTINGS = 'with jax.threefry_partitionable(True), jax.default_prng_impl("threefry2x32"):'
 """What jax.random's results follow from, beside a plain key."""
 
 _OWN_DTYPE = "f32"
+
+
+def functions() -> str:
+    """What draws a device's block, as text; each function that is called needs those before it."""
+    return below_mark("shardc.backend.jax", "own_draws.py")
 
 
 @JAX.prints(idiom.cipher)

@@ -13,9 +13,6 @@ from shardc.backend.python.expressions import Expr, call, integers, name, raw
 from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.writer import Writer
 
-FUNCTIONS = below_mark("shardc.backend.jax", "process_data.py")
-"""What main_local calls."""
-
 
 def define_main_local(
     writer: Writer,
@@ -45,7 +42,7 @@ def define_main_local(
         with inside:
             main_lines.finish(writer, program.interface, results, raw("run(*placed)"))
     writer.blank(2)
-    writer.lines(FUNCTIONS)
+    writer.lines(below_mark("shardc.backend.jax", "process_data.py"))  # what it calls
 
 
 def _table(writer: Writer, title: str, program: PerDeviceProgram, arrays: tuple[Array, ...]) -> None:

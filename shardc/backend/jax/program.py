@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.jax import draws
 from shardc.backend.jax.factors import with_factors
-from shardc.backend.jax.host_calls import FUNCTION
+from shardc.backend.jax.host_calls import one_device
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
@@ -75,9 +75,9 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
             writer.blank(2)
         _mesh(writer, program)
     if "one_device(" in writer.text():
-        writer.lines(FUNCTION)
+        writer.lines(one_device())
         writer.blank(2)
-    for text in called(draws.FUNCTIONS, writer.text()):
+    for text in called(draws.functions(), writer.text()):
         writer.lines(text)
         writer.blank(2)
     _demonstration(writer, program)

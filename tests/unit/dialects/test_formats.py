@@ -46,3 +46,16 @@ def test_a_program_of_the_language_needs_no_format() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_directives_are_defined_where_a_format_has_them() -> None:
+    code = (
+        "from shardc.dialects.directives import DIRECTIVES\n"
+        "from shardc.frontend.mlir import read\n"
+        "read('func.func @main(%x: tensor<8xf32>) -> tensor<4xf32> {\\n'\n"
+        "     '  %0 = stablehlo.slice %x [0:4] : (tensor<8xf32>) -> tensor<4xf32>\\n'\n"
+        "     '  return %0 : tensor<4xf32>\\n}')\n"
+        "print(sorted(name for name, cls in DIRECTIVES.items() if 'parameters' in vars(cls)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['SliceRanges']\n"

@@ -175,6 +175,24 @@ def test_what_reduces_and_what_evaluates_is_imported_where_it_runs(most: int, sa
     assert done.stdout.split() == said
 
 
+def test_what_looks_for_the_reason_of_a_difference_is_imported_where_there_is_one() -> None:
+    text = (
+        "import sys, shardc\n"
+        "print(shardc.compile(sys.stdin.read(), prove=None).proof.partition(':')[0])\n"
+        "names = ('failure', 'logarithms', 'refuted')\n"
+        "print([name for name in names if f'shardc.proof.{name}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        input="mesh m[d=2]\ndef main(x: f32[8@d, 4]) -> f32[4]:\n    return sum(x, axis=0)\n",
+        env={**os.environ, "SHARDC_PROVE": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["proved", "[]"]
+
+
 def test_bodies_of_loops_count_for_nothing_before_shapes_are_reduced() -> None:
     whole = snapshot(read(TURNS, "test.shard", {}, None)).graph
     assert 0 < least(whole) < effort(whole) // 3
