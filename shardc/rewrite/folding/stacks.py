@@ -46,15 +46,16 @@ def _stack(
 ) -> Stack | None:
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
-    if not found:
-        return None
-    most = max(found, key=lambda repeat: repeat.saved).count
-    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
-    while stretches:
+    most = max(found, key=lambda repeat: repeat.saved).count if found else 0
+    while found:
+        stretches = [repeat for repeat in found if 2 * repeat.count >= most]
         finder = Finder(block, steps, kinds, stretches, alike, taken)
         if not finder.doubtful:
             return finder.stack()
-        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
+        # where one layer differs, what reads all layers does so otherwise before it and after it
+        cut = finder.doubtful
+        found = [part for repeat in found for part in cut.get(repeat, [repeat])]
+        most = min([most, *(max(part.count for part in parts) for parts in cut.values() if parts)])
     return None
 
 
