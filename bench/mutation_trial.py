@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from bench.mutants import Mutant, mutants
@@ -46,8 +46,7 @@ TYPE, NUMBERS, EQUIVALENT, MISSED = "type check", "comparison", "equivalent", "m
 PROOF_FOUND, PROOF_SAME, PROOF_RIGHT, PROOF_OPEN, PROOF_MISSED = "differs", "same", "right", "open", "MISSED"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A mutant: what it is, whether a reduction is lost in it, and what the checks and the proof say."""
 
     mutant: str
@@ -56,14 +55,13 @@ class Found:
     proof: Verdict = ""
 
 
-@dataclass
-class Tried:
+class Tried(Struct):
     """One program: what the proof says of it, its seconds of processor time, and all its mutants."""
 
     proved: str = ""
     compiling: float = 0.0
     proving: float = 0.0
-    found: list[Found] = field(default_factory=list[Found])
+    found: list[Found] = []
 
     def count(self, *verdicts: Verdict) -> int:
         return sum(each.verdict in verdicts for each in self.found)
@@ -113,13 +111,12 @@ def trial(name: str) -> Tried:
     return tried
 
 
-@dataclass
-class _Reference:
+class _Reference(Struct):
     """The results that are right, by the seed of the inputs."""
 
     whole: Graph
     local: Graph
-    wanted: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = field(default_factory=dict)
+    wanted: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
 
     def differs(self, seed: int) -> bool:
         """Whether the per-device program as it is now is wrong on these inputs, or its devices disagree.

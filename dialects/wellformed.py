@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, Region, SSAValue
@@ -37,14 +37,13 @@ def verify(module: ModuleOp, dynamic: bool = False) -> None:
     _Verifier(functions, _meshes(module), dynamic).operation(module)
 
 
-@dataclass
-class _Verifier:
+class _Verifier(Struct):
     """Checks operations in order, each before what is in it."""
 
     functions: Mapping[str, FuncOp]
     meshes: Mapping[str, Mesh]
     dynamic: bool
-    seen: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
+    seen: set[tuple[object, ...]] = set()
 
     def operation(self, op: Operation) -> None:
         """Check an operation and what is in it."""

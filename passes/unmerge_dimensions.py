@@ -17,8 +17,8 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -61,14 +61,13 @@ def _regions(region: Region) -> Iterable[Region]:
             yield from _regions(inner)
 
 
-@dataclass
-class _Found:
+class _Found(Struct):
     """The reshapes that merge, what changes in the operations after them, and how values are taken apart."""
 
     starts: dict[int, DimGroups]
-    changes: dict[int, Unmerged] = field(default_factory=dict[int, Unmerged])
-    groups: dict[int, DimGroups] = field(default_factory=dict[int, DimGroups])
-    remade: dict[tuple[int, int], Unmerged] = field(default_factory=dict[tuple[int, int], Unmerged])
+    changes: dict[int, Unmerged] = {}
+    groups: dict[int, DimGroups] = {}
+    remade: dict[tuple[int, int], Unmerged] = {}
 
 
 def _find(graph: Graph, region: Region) -> _Found:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
 from shardc.ops import Trait, has
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(Struct):
     """`count` of uses by live nodes; `user` is the last of them; `home` and `site` are the regions of both.
 
     A node without a result that is used is dead, unless it or what it runs has an effect. Regions are known
     by id().
     """
 
-    live: set[int] = field(default_factory=set[int])
-    count: dict[int, int] = field(default_factory=dict[int, int])
-    user: dict[int, Node] = field(default_factory=dict[int, Node])
-    home: dict[int, int] = field(default_factory=dict[int, int])
-    site: dict[int, int] = field(default_factory=dict[int, int])
-    whole: dict[int, str] = field(default_factory=dict[int, str])  # global types, where localize noted them
+    live: set[int] = set()
+    count: dict[int, int] = {}
+    user: dict[int, Node] = {}
+    home: dict[int, int] = {}
+    site: dict[int, int] = {}
+    whole: dict[int, str] = {}  # global types, where localize noted them
 
     def used_once_here(self, value: int) -> bool:
         """Whether the one use is in the region that defines the value."""

@@ -8,10 +8,10 @@ the same ends the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
@@ -87,16 +87,15 @@ class _Wrong(Exception):
     """The devices disagree with the single-device program; the text says where and by how much."""
 
 
-@dataclass
-class _Recorded:
+class _Recorded(Struct):
     """Every value of the global program, each time it was computed; per-device code has one per position.
 
     errors: how far each is from f64, as a part of its largest element.
     """
 
     localizer: Localizer
-    values: dict[int, list[Blocks]] = field(default_factory=dict[int, list[Blocks]])
-    errors: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
+    values: dict[int, list[Blocks]] = {}
+    errors: dict[int, list[float]] = {}
 
     def record(self, node: Node, values: list[Blocks]) -> None:
         for number, blocks in zip(node.results, values, strict=True):

@@ -7,11 +7,12 @@ one more element on either side: two permutes of one element each, and a concate
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.forms.pieces import ElementRun, Piece, Round, Window, pieces, rounds, sent
 from shardc.forms.site import INDEX, compare, scalar, spread
@@ -24,8 +25,7 @@ MASKED = "shardc.masked"
 """On a permute: nobody looks at the zeros of devices that nothing is sent to."""
 
 
-@dataclass(frozen=True)
-class DeviceLine:
+class DeviceLine(Struct, frozen=True):
     """The devices along one dimension, and what they build with. `fill` is the scalar for elements that no
     run gives; None means zeros."""
 
@@ -142,8 +142,7 @@ def _at_home(piece: Piece) -> Piece:
     return replace(piece, sender=piece.receiver)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """What each device has of a round: `size` elements of the window from pieces[device].at on."""
 
     value: Any

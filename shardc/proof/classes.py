@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, prod
+
+from msgspec import Struct
 
 from shardc.layout import Axis
 
@@ -28,20 +29,17 @@ Factors = tuple[tuple[int, int], ...]
 """Sizes before and after, major to minor, whose product a size is."""
 
 
-@dataclass(slots=True)
-class Classes:
+class Classes(Struct):
     """A union-find over dimensions; `inner` of a member relative to the one above it."""
 
-    above: dict[Key, tuple[Key, Fraction]] = field(default_factory=dict[Key, "tuple[Key, Fraction]"])
-    sizes: dict[Key, int] = field(default_factory=dict[Key, int])
-    pinned: dict[Key, str] = field(default_factory=dict[Key, str])
-    whole: dict[Key, str] = field(default_factory=dict[Key, str])
+    above: dict[Key, tuple[Key, Fraction]] = {}
+    sizes: dict[Key, int] = {}
+    pinned: dict[Key, str] = {}
+    whole: dict[Key, str] = {}
     """As `pinned`, but where axes shrink it may: it is cut into blocks of one element."""
-    links: list[tuple[Key, Key]] = field(default_factory=list["tuple[Key, Key]"])
+    links: list[tuple[Key, Key]] = []
     """Dimensions of as many elements of the class."""
-    splits: list[tuple[Key, tuple[Part, ...], Key]] = field(
-        default_factory=list["tuple[Key, tuple[Part, ...], Key]"]
-    )
+    splits: list[tuple[Key, tuple[Part, ...], Key]] = []
     """Dimensions that are parts, major to minor, of each of which another has the minor rest."""
 
     def add(self, key: Key, size: int) -> None:
@@ -94,8 +92,7 @@ class Classes:
         return iter(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """A dimension of `blocks * unit * inner` elements, of whose unit `kept` stay."""
 
     blocks: int
@@ -104,8 +101,7 @@ class Sized:
     inner: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shrunk:
+class Shrunk(Struct, frozen=True):
     """What becomes of a dimension: factors of its size, major to minor, each element of which is `inner`."""
 
     factors: Factors

@@ -11,9 +11,10 @@ values are all treated alike takes fewer of them, in both programs, as elements 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
+
+from msgspec import Struct
 
 from shardc.layout import Axis, Mesh
 from shardc.proof.classes import Classes, Factors, Key, Part, Sized
@@ -33,14 +34,13 @@ Indices = tuple[Sequence[Key], Sequence[str]]
 """The dimensions, and the axes, that an operation has indices of at once; some more than once."""
 
 
-@dataclass(slots=True)
-class Axes:
+class Axes(Struct):
     """The axes of a mesh: the parts that programs name, and axes that keep their sizes, with the reasons."""
 
     mesh: Mesh | None = None
-    parts: dict[Axis, None] = field(default_factory=dict[Axis, None])
-    pinned: dict[str, str] = field(default_factory=dict[str, str])
-    counted: list[Indices] = field(default_factory=list[Indices])
+    parts: dict[Axis, None] = {}
+    pinned: dict[str, str] = {}
+    counted: list[Indices] = []
     shorter: frozenset[str] = frozenset()
     """Axes that are shorter than they were, and may stay so."""
 
@@ -59,8 +59,7 @@ class Axes:
             self.pinned.setdefault(name, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(Struct, frozen=True):
     """Digits of `number` with steps from `low` to `high`, which are those of another from `base` on."""
 
     number: Number
@@ -73,18 +72,17 @@ class _Segment:
         return self.base * (self.high // self.low)
 
 
-@dataclass(slots=True)
-class Digits:
+class Digits(Struct):
     """The digits of all numbers, and what becomes of them."""
 
     axes: Axes
     classes: Classes
     sized: Mapping[Key, Sized]
-    alike: dict[Key, Key] = field(default_factory=dict[Key, Key])
-    cuts: dict[Number, set[int]] = field(default_factory=dict[Number, set[int]])
-    above: dict[Digit, Digit] = field(default_factory=dict[Digit, Digit])
-    stay: dict[Digit, str] = field(default_factory=dict[Digit, str])
-    kept: dict[Digit, int] = field(default_factory=dict[Digit, int])
+    alike: dict[Key, Key] = {}
+    cuts: dict[Number, set[int]] = {}
+    above: dict[Digit, Digit] = {}
+    stay: dict[Digit, str] = {}
+    kept: dict[Digit, int] = {}
 
     def find(self) -> Digits:
         """Itself, with all that is found out."""

@@ -8,9 +8,10 @@ each multiplication and addition. What is decided on floats, and a cast to 8 bit
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import FP8, Graph, Node, Region, walk
@@ -146,13 +147,12 @@ def beyond(size: str, most: int) -> str:
     return f"its work is that of {size}, and up to {most:,} are proved unasked"
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """The work that a proof may be in all; what each operation is, by node, is found once."""
 
     most: int
     spent: int = 0
-    known: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
+    known: dict[tuple[int, int, int], int] = {}
 
     def fits_again(self, draws: int) -> bool:
         """Whether there is as much left as each of so many draws took."""

@@ -12,9 +12,9 @@ dealt) refutes nothing: the loop is run in full.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region, TensorType, walk
 from shardc.interpret.devices import Blocks, Lockstep
@@ -41,8 +41,7 @@ class Replan(Exception):
         self.disagree = disagree
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """What is done with the global program's loops, by their numbers.
 
     in_full: run all iterations. also: iterations to be proved besides, as the per-device program tells them
@@ -50,13 +49,12 @@ class Plan:
     functions for layers.
     """
 
-    in_full: set[int] = field(default_factory=set[int])
-    also: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    in_full: set[int] = set()
+    also: dict[int, set[int]] = {}
     layers: set[int] | None = None
 
 
-@dataclass(slots=True)
-class Note:
+class Note(Struct):
     """What the global program left of one run of a loop. The last of `before` is what follows the loop.
 
     count, chosen: of iterations, and which were proved. entry, first: what is carried into it and out of the
@@ -69,17 +67,16 @@ class Note:
     chosen: tuple[int, ...]
     entry: list[Array]
     first: list[Array]
-    before: list[list[Array]] = field(default_factory=list["list[Array]"])
-    after: list[list[Array]] = field(default_factory=list["list[Array]"])
+    before: list[list[Array]] = []
+    after: list[list[Array]] = []
 
 
-@dataclass(slots=True)
-class Loops:
+class Loops(Struct):
     """The loops of one draw, in the order in which both programs come to them; None: run in full."""
 
     draw: Draw
     plan: Plan
-    notes: list[Note | None] = field(default_factory=list["Note | None"])
+    notes: list[Note | None] = []
     at: int = 0
 
     @property
@@ -94,15 +91,14 @@ class Loops:
         return np.random.default_rng(self.draw.key("loop", number, *place))
 
 
-@dataclass(slots=True)
-class Leader:
+class Leader(Struct):
     """Runs the loops and layers of the global program."""
 
     loops: Loops
     numbers: Mapping[int, int]
     """Node -> the number of the loop."""
     lemmas: Lemmas | None = None
-    done: set[int] = field(default_factory=set[int])
+    done: set[int] = set()
     """The nodes whose loops were proved so."""
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
@@ -143,13 +139,12 @@ class Leader:
         raise AssertionError
 
 
-@dataclass(slots=True)
-class Follower:
+class Follower(Struct):
     """Runs the loops and layers of the per-device program, as the global program's were run."""
 
     loops: Loops
     lemmas: Lemmas | None = None
-    done: set[int] = field(default_factory=set[int])
+    done: set[int] = set()
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
         if not has(node.name, Trait.LOOP):

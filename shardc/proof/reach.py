@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import Node, Region
@@ -54,15 +55,14 @@ def reach(
     return found.most
 
 
-@dataclass(slots=True)
-class _Reach:
+class _Reach(Struct):
     program: Program
     name: str
     count: int
     moves: defaultdict[int, dict[int, list[Fraction]]]
     """How far each result of an operation is moved from each operand, by dimensions along the axis."""
     constants: Constants
-    spans: dict[int, Span] = field(default_factory=dict[int, Span])
+    spans: dict[int, Span] = {}
     most: Fraction = Fraction(0)
 
     def region(self, region: Region, taken: Sequence[Span]) -> list[Span]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants
 from shardc.graph import Node
@@ -48,8 +48,7 @@ Masks = dict[tuple[int, int], tuple[Axis, int, int]]
 """Comparisons of positions along an axis with numbers, by program and node: the number's operand, and it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """What becomes of numbers near the multiples of a length; each element stands for so many in sums."""
 
     length: int
@@ -75,22 +74,21 @@ def near(number: int, length: int, new: int) -> int:
     return turns * new + number - turns * length
 
 
-@dataclass(slots=True)
-class Shorter:
+class Shorter(Struct):
     """One axis, in both programs. lengths: for every class of dimensions along it, the size of its blocks."""
 
     name: str
     count: int
     programs: Sequence[Program]
     classes: Classes
-    lengths: dict[Key, int] = field(default_factory=dict[Key, int])
+    lengths: dict[Key, int] = {}
     sums: bool = False
     """Whether something is summed along it."""
     folds: bool = False
     """Whether something is reduced along it."""
     far: Fraction = Fraction(0)
     """How many blocks the constants are from the ends."""
-    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
+    masks: Masks = {}
 
     def find(self) -> int | None:
         """The length that is left; None if something along the axis has no such form, or that is too long."""

@@ -9,11 +9,13 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import gcd, prod
 from operator import mul
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.attrs import Dense
@@ -27,8 +29,7 @@ from shardc.proof.products import Merge, Products
 from shardc.proof.scattered import Blocks
 
 
-@dataclass(slots=True)
-class Program:
+class Program(Struct, dict=True):
     """One of the two programs, whose dimensions join the classes."""
 
     number: int
@@ -36,33 +37,27 @@ class Program:
     classes: Classes
     together: dict[Key, int]
     axes: Axes
-    sums: dict[int, tuple[int, tuple[int, ...]]] = field(
-        default_factory=dict[int, "tuple[int, tuple[int, ...]]"]
-    )
+    sums: dict[int, tuple[int, tuple[int, ...]]] = {}
     """Node -> the number of an operand, and the dimensions of it that the node sums over."""
     known: Known = field(default_factory=Known)
-    starts: dict[int, tuple[int, dict[int, int]]] = field(
-        default_factory=dict[int, "tuple[int, dict[int, int]]"]
-    )
+    starts: dict[int, tuple[int, dict[int, int]]] = {}
     """Node -> a block; and number of an operand, which is a multiple of the block's size -> dimension."""
-    places: dict[int, dict[int, tuple[Axis, ...]]] = field(
-        default_factory=dict[int, "dict[int, tuple[Axis, ...]]"]
-    )
+    places: dict[int, dict[int, tuple[Axis, ...]]] = {}
     """Node -> number of an operand that is a device's position over axes times the block's size -> them."""
-    merges: list[Merge] = field(default_factory=list[Merge])
+    merges: list[Merge] = []
     """Dimensions of a value that are one of another, major to minor, and where."""
-    uneven: set[Key] = field(default_factory=set[Key])
-    ordered: set[Key] = field(default_factory=set[Key])
+    uneven: set[Key] = set()
+    ordered: set[Key] = set()
     """Dimensions of which the last block is padded, and those of which the greatest or the least is taken."""
-    stretches: list[Stretch] = field(default_factory=list[Stretch])
-    blocks: list[Blocks] = field(default_factory=list[Blocks])
+    stretches: list[Stretch] = []
+    blocks: list[Blocks] = []
     joined: Joined | None = None
     products: Products | None = None
     """Dimensions that are laid one after the other, and those that are flattened, once these are known."""
-    mesh: Mesh | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.mesh = only_mesh(self.graph)
+    @cached_property
+    def mesh(self) -> Mesh | None:
+        return only_mesh(self.graph)
 
     def key(self, value: int, dim: int) -> Key:
         return (self.number, value, dim)

@@ -7,7 +7,8 @@ use is visited once, and removed after them. Graphs keep theirs: here they just 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -52,8 +53,7 @@ _NAMED = (func.call.name, sdy.func_data_flow_edge.name)
 """What stays for what other functions say."""
 
 
-@dataclass(slots=True)
-class Dead:
+class Dead(Struct):
     """The dead links of a flow, by number.
 
     `users[n]` are the dead links that use results of n. `makers[n]` are the links that made operands of n,
@@ -61,12 +61,10 @@ class Dead:
     that may share no operand any more once n is gone.
     """
 
-    users: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
-    makers: dict[int, list[tuple[int, int, set[int]]]] = field(
-        default_factory=dict[int, "list[tuple[int, int, set[int]]]"]
-    )
-    frees: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    gone: set[int] = field(default_factory=set[int])
+    users: dict[int, set[int]] = {}
+    makers: dict[int, list[tuple[int, int, set[int]]]] = {}
+    frees: dict[int, list[int]] = {}
+    gone: set[int] = set()
 
     def remove(self, number: int) -> bool:
         """Remove a link if no user is left; whether it is gone."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.loops import Constants
@@ -19,8 +20,7 @@ def _never(graph: Graph, made: Mapping[int, Node], value: int, user: Node) -> bo
     return False
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A language to write: its name, its array module, and its printers.
 
     `otherwise` prints what has no printer, if the language can. `tuples` says that a variable may hold one,
@@ -46,19 +46,18 @@ class Target:
         return f"{module}.{'bool_' if dtype == 'bool' else DTYPES[dtype][1].name}"
 
 
-@dataclass
-class Emission:
+class Emission(Struct, dict=True):
     """What all scopes of one written program share."""
 
     graph: Graph
     target: Target
     writer: Writer
     mesh: EmittedMesh | None = None
-    functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    functions: dict[str, str] = {}  # callee -> its Python name
     leading: tuple[str, ...] = ()  # what per-device functions that communicate take before their arrays
-    silent: set[str] = field(default_factory=set[str])  # callees that do not communicate
+    silent: set[str] = set()  # callees that do not communicate
     default_integer: str = "i32"  # the dtype of a bare integer
-    varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    varying: Mapping[int, frozenset[str]] = {}
     trace: Trace = field(default_factory=Trace)
     full: bool = False  # whether every line says the types of what it makes
 

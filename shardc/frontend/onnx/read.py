@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct
 from onnx import ModelProto
 
 from shardc.diagnostics import ShardcError
@@ -20,8 +20,7 @@ from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
+class Wishes(Struct, frozen=True, kw_only=True):
     """What a user says of a model.
 
     mesh: text, or None for the mesh of the model's own configuration. shardings: tensor name -> a sharding,
@@ -31,9 +30,9 @@ class Wishes:
     """
 
     mesh: Mesh | str | None = None
-    shardings: Mapping[str, Sharding | str] = field(default_factory=dict[str, "Sharding | str"])
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    values: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    shardings: Mapping[str, Sharding | str] = {}
+    dims: Mapping[str, int] = {}
+    values: Mapping[str, Array] = {}
     configuration: str | None = None
 
 

@@ -6,7 +6,8 @@ def norm(x: f32[*B, N], g: f32[N])      norm(f32[2, 8, 4], f32[4])      B = (2, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
@@ -17,13 +18,12 @@ from shardc.frontend.text.typed import KNOWN, Records, stacked
 from shardc.frontend.text.values import RecordValue, Tensor, Value, describe
 
 
-@dataclass(slots=True)
-class Bound:
+class Bound(Struct):
     """The names that the dimensions of arguments have given a size, and where each was."""
 
-    sizes: dict[str, int] = field(default_factory=dict[str, int])
-    rests: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    places: dict[str, str] = field(default_factory=dict[str, str])
+    sizes: dict[str, int] = {}
+    rests: dict[str, tuple[int, ...]] = {}
+    places: dict[str, str] = {}
 
     def why(self) -> str:
         """`N is 4 by x, B is (2, 8) by x`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec
@@ -13,8 +14,7 @@ from shardc.layout.onnx.symbols import Size
 Shape = tuple[Size, ...]
 
 
-@dataclass(frozen=True)
-class DeviceConfiguration:
+class DeviceConfiguration(Struct, frozen=True):
     """A way to run a model: on so many devices, which may have names."""
 
     name: str
@@ -30,8 +30,7 @@ class DeviceConfiguration:
             )
 
 
-@dataclass(frozen=True)
-class NodeConfiguration:
+class NodeConfiguration(Struct, frozen=True):
     """What a node says for one configuration: specifications of inputs and outputs, and its stage."""
 
     configuration_id: str = ""
@@ -46,14 +45,13 @@ class NodeConfiguration:
         return found[0] if found else None
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """An operation; "" stands for an optional input that is left out."""
 
     op_type: str
     input: tuple[str, ...]
     output: tuple[str, ...]
-    attribute: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attribute: Mapping[str, Any] = {}
     device_configurations: tuple[NodeConfiguration, ...] = ()
     name: str = ""
 
@@ -66,13 +64,12 @@ class Node:
         return NodeConfiguration()
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """Nodes in an order in which they can run, the shapes of inputs, and values of small constants."""
 
     node: tuple[Node, ...]
     input: Mapping[str, Shape]
-    constant: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    constant: Mapping[str, tuple[int, ...]] = {}
     configuration: tuple[DeviceConfiguration, ...] = ()
     opset: int | None = None
 

@@ -7,11 +7,11 @@ carry, and for copies of values (building.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from shardc.analysis.manual import AxisNames
@@ -68,24 +68,23 @@ class Copies(NamedTuple):
 _THERE, _BACK = np.zeros(1, np.int64), np.ones(1, np.int64)
 
 
-@dataclass
-class Network:
+class Network(Struct):
     """Columns with their kinds and costs, and rows: sums of columns between two bounds."""
 
     problem: Problem
     every: Every
     prices: Prices
     limit: float = inf
-    scope: list[Variable] = field(default_factory=list[Variable])
-    outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
-    chosen: dict[Variable, range] = field(default_factory=dict[Variable, range])
-    carried: dict[int, Columns] = field(default_factory=dict[int, Columns])
-    tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
-    integral: list[bool] = field(default_factory=list[bool])
-    moves: list[Copies] = field(default_factory=list[Copies])
+    scope: list[Variable] = []
+    outside: dict[Variable, list[Choice]] = {}
+    chosen: dict[Variable, range] = {}
+    carried: dict[int, Columns] = {}
+    tied: dict[tuple[Variable, int], Columns] = {}
+    integral: list[bool] = []
+    moves: list[Copies] = []
     rows: Rows = field(default_factory=Rows)
-    ticks: list[float] = field(default_factory=list[float])
-    count: list[int] = field(default_factory=list[int])
+    ticks: list[float] = []
+    count: list[int] = []
     parts: Parts = field(default_factory=Parts)
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""

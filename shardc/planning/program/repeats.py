@@ -11,7 +11,8 @@ layer near the first or last one has other surroundings, so it is planned by its
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.ops import Trait, has
 from shardc.planning.program.canonical import likeness
@@ -59,6 +60,7 @@ class Repeats:
             ),
             trips=sum(member.trips for member in members),
             touched=tuple(dict.fromkeys(self.values[value] for value in touched)),
+            told=(),
         )
 
     def _problem(self) -> Problem:
@@ -68,8 +70,7 @@ class Repeats:
             trips[kept] = trips.get(kept, 0) + full.trips(value)
         made = {v: full.producer[v] for v in trips if v in full.producer}
         used = {v: full.consumers[v] for v in trips if v in full.consumers}
-        return replace(
-            full,
+        return full.changed(
             variables=sorted(self.variables.values(), key=lambda variable: variable.node.id),
             producer={v: (class_of[variable], index) for v, (variable, index) in made.items()},
             consumers={

@@ -11,8 +11,10 @@ An array of which nothing but blocks are read is drawn as those.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.per_device import PerDeviceProgram
@@ -69,8 +71,7 @@ def _without(region: Region, live: Container[int]) -> Region:
     return Region(region.args, nodes)
 
 
-@dataclass
-class _Scope:
+class _Scope(Struct):
     """What is known of a region's values: their elements, and how many operations made them.
 
     drawn: values that follow from the cipher in a few steps. Others than integers and constants are not
@@ -78,8 +79,8 @@ class _Scope:
     """
 
     known: Known
-    level: dict[int, int] = field(default_factory=dict[int, int])
-    drawn: set[int] = field(default_factory=set[int])
+    level: dict[int, int] = {}
+    drawn: set[int] = set()
 
 
 class _Rewriting:
