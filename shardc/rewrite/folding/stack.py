@@ -37,7 +37,6 @@ from shardc.rewrite.folding.turns import (
     turn_by_turn,
 )
 
-
 PARTS = 4
 """A stretch is cut into so many parts at most, where layers between them differ from all others."""
 

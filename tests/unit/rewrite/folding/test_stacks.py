@@ -17,9 +17,15 @@ from tests.unit.rewrite.folding.programs import LAYER, forward, step
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
 
 COUNT = 19
+TORN = LAYER.replace("x * {0}.gain", "cos(sin(x) * {0}.gain)")
 WORTH = 8
 OTHER = LAYER.replace("gelu", "tanh")
 LONG = OTHER + "    x = sin(cos(x)) * exp(-abs(x))\n"
+SPLIT = """record Split:
+    up: f32[16@data, 32@model]
+    down: f32[32@model, 16]
+    gain: f32[16]
+"""
 ANNOTATED = LAYER.replace("x = x", "x: f32[8@data, 16@model] = x")
 
 
@@ -42,6 +48,15 @@ PROGRAMS = {
     ),
     "a step": (edited(step(23), (11, OTHER)), 2),
     "an annotated step": (edited(step(23), (11, ANNOTATED)), 2),
+    "half-way": (edited(step(24), (12, OTHER)), 2),
+    "half-way, the layer before": (edited(step(24), (11, OTHER)), 2),
+    "half-way, of an odd count": (edited(step(25), (12, OTHER)), 2),
+    "half-way, a line more": (edited(step(24), (12, TORN)), 2),
+    "thirds": (edited(step(36), (12, OTHER), (24, TORN)), 3),
+    "an annotated argument": (
+        forward(COUNT).replace("p9: Layer", "p9: Split").replace("record", f"{SPLIT}\nrecord", 1),
+        2,
+    ),
     "numbers": (
         edited(
             forward(COUNT, SCALED),
