@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from math import inf
 
 from msgspec import Struct
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -106,8 +107,7 @@ class Finder(Struct, dict=True):
         lines = lines_of(self.stretches, self._edges())
         if lines is None:
             return None
-        low = max(min(self._layers(lines, number)) for number in lines)
-        high = min(max(self._layers(lines, number)) for number in lines) + 1
+        low, high = self._common(lines)
         ops: dict[Operation, Place] = {}
         for op, (number, step, turn) in self.at.items():
             if number in lines:
@@ -148,6 +148,19 @@ class Finder(Struct, dict=True):
                     read = reads(self.steps[repeat.start + turn * repeat.period + step])[operand]
                     assert isinstance(read, OpResult)
                     yield number, relation[0], relation[3], self.at[read.op][2] - relation[3] * turn
+
+    def _common(self, lines: dict[int, tuple[int, int]]) -> tuple[int, int]:
+        """The first layer and the one after the last that all stretches have; those go out of `lines` that
+        have few of the others' layers."""
+        low, high = -inf, inf
+        for number in sorted(lines, key=lambda number: (-self.stretches[number].saved, number)):
+            ends = self._layers(lines, number)
+            first, after = max(low, min(ends)), min(high, max(ends) + 1)
+            if high < inf and PARTS * (after - first) < high - low:
+                del lines[number]
+            else:
+                low, high = first, after
+        return int(low), int(high)
 
     def _layers(self, lines: dict[int, tuple[int, int]], number: int) -> tuple[int, int]:
         """The layers of the first and last turn of a stretch in which everything reads alike."""

@@ -13,11 +13,10 @@ from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
-from tests.unit.rewrite.folding.programs import LAYER, forward, step
+from tests.unit.rewrite.folding.programs import LAYER, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
 
 COUNT = 19
-TORN = LAYER.replace("x * {0}.gain", "cos(sin(x) * {0}.gain)")
 WORTH = 8
 OTHER = LAYER.replace("gelu", "tanh")
 LONG = OTHER + "    x = sin(cos(x)) * exp(-abs(x))\n"
@@ -48,11 +47,9 @@ PROGRAMS = {
     ),
     "a step": (edited(step(23), (11, OTHER)), 2),
     "an annotated step": (edited(step(23), (11, ANNOTATED)), 2),
-    "half-way": (edited(step(24), (12, OTHER)), 2),
-    "half-way, the layer before": (edited(step(24), (11, OTHER)), 2),
-    "half-way, of an odd count": (edited(step(25), (12, OTHER)), 2),
-    "half-way, a line more": (edited(step(24), (12, TORN)), 2),
-    "thirds": (edited(step(36), (12, OTHER), (24, TORN)), 3),
+    "read again": (there_and_back(24, 10), 2),
+    "half-way, read again": (there_and_back(24, 12), 2),
+    "half-way of an odd count, read again": (there_and_back(25, 12), 2),
     "an annotated argument": (
         forward(COUNT).replace("p9: Layer", "p9: Split").replace("record", f"{SPLIT}\nrecord", 1),
         2,
