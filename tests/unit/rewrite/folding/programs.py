@@ -9,6 +9,11 @@ record Layer:
     down: f32[32@model, 16]
     gain: f32[16]
 """
+SPLIT = """record Split:
+    up: f32[16@data, 32@model]
+    down: f32[32@model, 16]
+    gain: f32[16]
+"""
 LAYER = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down\n"
 
 

@@ -13,18 +13,13 @@ from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
-from tests.unit.rewrite.folding.programs import LAYER, forward, step, there_and_back
+from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
 
 COUNT = 19
 WORTH = 8
 OTHER = LAYER.replace("gelu", "tanh")
 LONG = OTHER + "    x = sin(cos(x)) * exp(-abs(x))\n"
-SPLIT = """record Split:
-    up: f32[16@data, 32@model]
-    down: f32[32@model, 16]
-    gain: f32[16]
-"""
 ANNOTATED = LAYER.replace("x = x", "x: f32[8@data, 16@model] = x")
 
 
