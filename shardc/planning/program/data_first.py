@@ -20,7 +20,8 @@ from shardc.propagation import propagate
 
 
 def data_first(graph: Graph) -> dict[int, Sharding]:
-    """The layouts that values get if data has a higher priority than state; none if no axis splits both."""
+    """The layouts that values get if data has a higher priority than state; none if no axis splits both, or
+    they get those that they have."""
     main = graph.main
     state = _state(graph, main)
     data = [value for value in main.body.args if value not in state]
@@ -35,7 +36,9 @@ def data_first(graph: Graph) -> dict[int, Sharding]:
     with collecting():
         found = propagate(replace(graph, values=values, functions=functions))
     known = {value: sharding for body in reversed(found.bodies) for value, sharding in body.shardings.items()}
-    return {value: sharding.layout() for value, sharding in known.items() if sharding is not None}
+    layouts = {value: sharding.layout() for value, sharding in known.items() if sharding is not None}
+    held = ((graph.values[value].sharding, layout) for value, layout in layouts.items())
+    return {} if all(known is not None and known.layout() == layout for known, layout in held) else layouts
 
 
 def _state(graph: Graph, function: Function) -> set[int]:

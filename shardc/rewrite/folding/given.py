@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable
 
 from msgspec import Struct
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.notes import item, shardings
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.outline import has_effect
 
@@ -30,7 +33,7 @@ class Given:
     def __init__(self, ops: Iterable[Operation], alike: Alike, layered: Container[Operation]) -> None:
         self.alike = alike
         self.kinds: dict[Operation, Kind] = {}
-        self.arguments: dict[int, Kind] = {}
+        self.arguments: dict[BlockArgument, Kind] = {}
         numbers: dict[Hashable, int] = {}
         for op in ops:
             if op in layered or op.name == hlo.rng.name or has_effect(op):
@@ -42,10 +45,13 @@ class Given:
                 self.kinds[op] = Kind(numbers.setdefault(key, len(numbers)), arguments)
 
     def of(self, value: SSAValue) -> Kind | None:
-        """The kind of a value: of an argument -1, of a result by its operation and number. None of others."""
+        """The kind of a value: of an argument by its type and annotations, of a result by its operation and
+        number. None of others."""
         if isinstance(value, BlockArgument):
-            number = self.alike.number(value.type)
-            return self.arguments.get(number) or self.arguments.setdefault(number, Kind(-1 - number, True))
+            if value not in self.arguments:
+                number = self.alike.number(ArrayAttr([value.type, _annotations(value)]))
+                self.arguments[value] = Kind(-1 - number, True)
+            return self.arguments[value]
         assert isinstance(value, OpResult)
         kind = self.kinds.get(value.op)
         return kind if kind is None or not value.index else None
@@ -54,3 +60,10 @@ class Given:
         """A number for a value that no argument goes into."""
         kind = self.of(value)
         return None if kind is None or kind.of_arguments else kind.number
+
+
+def _annotations(argument: BlockArgument) -> DictionaryAttr:
+    """How a function's argument is annotated."""
+    function = argument.block.parent_op()
+    held = function.properties.get("arg_attrs") if isinstance(function, FuncOp) else None
+    return DictionaryAttr(shardings(item(held, argument.index)))

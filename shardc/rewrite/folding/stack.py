@@ -13,8 +13,9 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from math import inf
 
 from msgspec import Struct
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -26,7 +27,19 @@ from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
-from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
+from shardc.rewrite.folding.turns import (
+    ARGUMENT,
+    MOVES,
+    NUMBER,
+    SAME,
+    Pairs,
+    Reading,
+    alike,
+    turn_by_turn,
+)
+
+PARTS = 4
+"""A stretch is cut into so many parts at most, where layers between them differ from all others."""
 
 
 class Stack(Struct, frozen=True):
@@ -69,26 +82,32 @@ class Finder(Struct, dict=True):
         self.given = Given(self.block.ops, self.alike, self.taken | self.at.keys())
         self.layers: dict[Operation, int] = {}  # also those outside of the range
         self.relations: dict[Slot, list[Reading]] = {}
-        """What the operations of each slot read, in the middle."""
-        self.turns: list[tuple[int, int]] = []
-        """Per stretch the first turn and the one after the last in which everything reads so."""
+        """What the operations of each slot read, in the turns below."""
+        self.runs: list[list[range]] = []
+        """Per stretch the turns in a row in which everything reads alike."""
+        self.turns: list[range] = []
+        """Of these the longest."""
 
         for number in range(len(self.stretches)):
             self._compare(number)
 
     @property
-    def doubtful(self) -> list[Repeat]:
-        """The stretches in which most turns don't read what the same operation of the one before reads."""
-        pairs = zip(self.stretches, self.turns, strict=True)
-        return [repeat for repeat, (first, after) in pairs if 2 * (after - first) < repeat.count]
+    def doubtful(self) -> dict[Repeat, list[Repeat]]:
+        """The stretches in which most turns don't read what the same operation of the one before reads, and
+        the parts in which many do."""
+        pairs = zip(self.stretches, self.runs, strict=True)
+        return {
+            repeat: [*_parts(repeat, runs)]
+            for repeat, runs in pairs
+            if 2 * max(map(len, runs)) < repeat.count
+        }
 
     def stack(self) -> Stack | None:
         """The layers that all stretches have which pass values to each other, and what follows from them."""
         lines = lines_of(self.stretches, self._edges())
         if lines is None:
             return None
-        low = max(min(self._layers(lines, number)) for number in lines)
-        high = min(max(self._layers(lines, number)) for number in lines) + 1
+        low, high = self._common(lines)
         ops: dict[Operation, Place] = {}
         for op, (number, step, turn) in self.at.items():
             if number in lines:
@@ -102,44 +121,51 @@ class Finder(Struct, dict=True):
     # What the operations of a stretch read
 
     def _compare(self, number: int) -> None:
-        """Find what each operation reads in the middle, and the turns around it in which it does."""
-        repeat = self.stretches[number]
-        middle = repeat.count // 2
-        first, last = 0, repeat.count - 1
+        """Find the most turns in a row in which all operations read alike, and what they read there."""
+        repeat, found = self.stretches[number], list[tuple[Slot, Pairs]]()
         for step in range(repeat.period):
             rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
-            relations = self.relations[number, step] = list[Reading]()
             for row in zip(*rows[: repeat.count], strict=True):
                 if own_numbers(row, lambda _, op: op in self.at):
-                    pairs: list[Reading | None] = [NUMBER] * (len(row) - 1)
+                    found.append(((number, step), [NUMBER] * (len(row) - 1)))
                 else:
-                    pairs = turn_by_turn(row, self.at, self.given)
-                known = pairs[middle - 1]
-                relations.append(known or ())
-                if known is not None and pairs.count(known) == len(pairs):
-                    continue
-                bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
-                first = max([first, *(turn + 1 for turn in bad if turn < middle - 1)])
-                last = min([last, *(turn for turn in bad if turn >= middle - 1)])
-        self.turns.append((first, last + 1))
+                    found.append(((number, step), turn_by_turn(row, self.at, self.given)))
+        self.runs.append(alike([pairs for _, pairs in found], repeat.count))
+        turns = max(self.runs[number], key=len)
+        self.turns.append(turns)
+        self.relations.update({(number, step): [] for step in range(repeat.period)})
+        for slot, pairs in found:
+            self.relations[slot].append((pairs[turns[0]] if len(turns) > 1 else None) or ())
 
     # Layers, counted alike in all stretches
 
     def _edges(self) -> Iterator[Edge]:
         """What the stretches read of each other."""
         for (number, step), relations in self.relations.items():
-            repeat = self.stretches[number]
-            middle = repeat.count // 2
+            repeat, turn = self.stretches[number], self.turns[number][0]
             for operand, relation in enumerate(relations):
                 if len(relation) == 4:
-                    read = reads(self.steps[repeat.start + middle * repeat.period + step])[operand]
+                    read = reads(self.steps[repeat.start + turn * repeat.period + step])[operand]
                     assert isinstance(read, OpResult)
-                    yield number, relation[0], relation[3], self.at[read.op][2] - relation[3] * middle
+                    yield number, relation[0], relation[3], self.at[read.op][2] - relation[3] * turn
+
+    def _common(self, lines: dict[int, tuple[int, int]]) -> tuple[int, int]:
+        """The first layer and the one after the last that all stretches have; those go out of `lines` that
+        have few of the others' layers."""
+        low, high = -inf, inf
+        for number in sorted(lines, key=lambda number: (-self.stretches[number].saved, number)):
+            ends = self._layers(lines, number)
+            first, after = max(low, min(ends)), min(high, max(ends) + 1)
+            if high < inf and PARTS * (after - first) < high - low:
+                del lines[number]
+            else:
+                low, high = first, after
+        return int(low), int(high)
 
     def _layers(self, lines: dict[int, tuple[int, int]], number: int) -> tuple[int, int]:
-        """The layers of the first and last turn of a stretch in which all reads are as in the middle."""
-        (sign, offset), (first, after) = lines[number], self.turns[number]
-        return sign * first + offset, sign * (after - 1) + offset
+        """The layers of the first and last turn of a stretch in which everything reads alike."""
+        (sign, offset), turns = lines[number], self.turns[number]
+        return sign * turns[0] + offset, sign * turns[-1] + offset
 
     # What follows from the layers, without repeating where it stands
 
@@ -261,3 +287,14 @@ class Finder(Struct, dict=True):
             new = NUMBERS, sum(known[0] == NUMBERS for known in self.relations)
             self.relations[new] = []
             ops.update((op, (new, layer)) for op, layer in values if isinstance(op, Operation))
+
+
+def _parts(repeat: Repeat, runs: Iterable[range]) -> Iterator[Repeat]:
+    """What of a stretch has many turns that read alike, each part with the turn before them, which the first
+    of them reads."""
+    after = 0
+    for run in runs:
+        if PARTS * len(run) >= repeat.count and run.stop - after > 1:
+            start = repeat.start + max(after, run.start - 1) * repeat.period
+            after = run.stop
+            yield Repeat(start, repeat.period, repeat.start + after * repeat.period)

@@ -16,7 +16,7 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.reads import reads
-from shardc.rewrite.folding.stack import Finder, Stack
+from shardc.rewrite.folding.stack import PARTS, Finder, Stack
 
 LEAST = 8
 """Operations that repeat, at least."""
@@ -46,15 +46,15 @@ def _stack(
 ) -> Stack | None:
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
-    if not found:
-        return None
-    most = max(found, key=lambda repeat: repeat.saved).count
-    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
-    while stretches:
+    most = max(found, key=lambda repeat: repeat.saved).count if found else 0
+    while stretches := [repeat for repeat in found if PARTS * repeat.count >= most]:
         finder = Finder(block, steps, kinds, stretches, alike, taken)
-        if not finder.doubtful:
+        parts = finder.doubtful
+        if not parts:
             return finder.stack()
-        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
+        # what reads all layers reads those before one that differs otherwise than those after it
+        found = [part for repeat in found for part in parts.get(repeat, [repeat])]
+        most = min([most, *(max(part.count for part in some) for some in parts.values() if some)])
     return None
 
 

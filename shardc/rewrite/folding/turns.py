@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -14,6 +14,9 @@ Reading = tuple[int, ...]
 own; a number of its own, also an equal one; what the same operation makes, by stretch, step, result and the
 turns in between."""
 
+Pairs = list[Reading | None]
+"""How an operand of each turn differs from that of the next; None: in no way known."""
+
 SAME: Reading = (0,)
 ARGUMENT: Reading = (1,)
 MOVES: Reading = (2,)
@@ -22,13 +25,13 @@ NUMBER: Reading = (3,)
 
 def turn_by_turn(
     row: Sequence[SSAValue], at: Mapping[Operation, tuple[int, int, int]], given: Given
-) -> list[Reading | None]:
-    """How what an operation reads in each turn differs from what it reads in the next; None: in no way known.
+) -> Pairs:
+    """How what an operation reads in each turn differs from what it reads in the next.
 
     at: stretch, step and turn of the operations of all stretches.
     """
     places = [at.get(value.op) if isinstance(value, OpResult) else None for value in row]
-    found = list[Reading | None]()
+    found = Pairs()
     for (one, next), (place, other) in zip(pairwise(row), pairwise(places), strict=True):
         if one is next:
             found.append(SAME)
@@ -42,6 +45,22 @@ def turn_by_turn(
             turns = other[2] - place[2]
             found.append((*place[:2], _index(one), turns) if abs(turns) == 1 else None)
     return found
+
+
+def alike(rows: Iterable[Pairs], turns: int) -> list[range]:
+    """The turns in a row between which no row changes or has None, as long as can be: two neighbours may have
+    a turn in common."""
+    apart, changes = set[int](), set[int]()
+    for row in rows:
+        if row and (row[0] is None or row.count(row[0]) < len(row)):
+            apart.update(pair for pair, reading in enumerate(row) if reading is None)
+            changes.update(pair + 1 for pair, (one, next) in enumerate(pairwise(row)) if one != next)
+    found, first = list[range](), 0
+    for pair in range(turns - 1):
+        if pair in apart or pair in changes:
+            found.append(range(first, pair + 1))
+            first = pair + (pair in apart)
+    return [*found, range(first, turns)]
 
 
 def _index(value: SSAValue) -> int:

@@ -9,6 +9,11 @@ record Layer:
     down: f32[32@model, 16]
     gain: f32[16]
 """
+SPLIT = """record Split:
+    up: f32[16@data, 32@model]
+    down: f32[32@model, 16]
+    gain: f32[16]
+"""
 LAYER = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down\n"
 
 
@@ -38,3 +43,18 @@ def step(layers: int, update: str = "{0} - 0.1 * {1}", before: str = "", layer: 
         f"    value, g = value_and_grad(loss)(({', '.join(f'p{i}' for i in numbers)}), x, y)\n"
         f"{before.format(squares)}    return value, {new}\n"
     )
+
+
+def there_and_back(layers: int, *others: int) -> str:
+    """A network whose layers are read again, the last first; of `others` only the way there is another."""
+    lines = "".join(
+        f"    h{i} = {'sin' if i in others else 'cos'}(gelu((x * p{i}.gain) @ p{i}.up))\n"
+        f"    x = x + h{i} @ p{i}.down\n"
+        for i in range(layers)
+    )
+    lines += "    x = sin(x)\n" + "".join(
+        f"    x = x + exp(-abs((x @ p{i}.up) * h{i})) @ p{i}.down * p{i}.gain\n"
+        for i in reversed(range(layers))
+    )
+    weights = ", ".join(f"p{i}: Layer" for i in range(layers))
+    return f"{HEAD}\ndef main(x: f32[8@data, 16], {weights}) -> f32[8@data, 16]:\n{lines}    return x\n"

@@ -18,7 +18,7 @@ from shardc.interpret.run import run
 from shardc.passes import localize
 from shardc.planning.program import known
 from tests.tolerance import assert_right
-from tests.unit.rewrite.folding.programs import forward
+from tests.unit.rewrite.folding.programs import SPLIT, forward, there_and_back
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, scaled, stages
 
 TWO_MAXIMA = (
@@ -116,6 +116,23 @@ def test_what_else_differs_is_another_program(old: str, new: str) -> None:
         patch.setenv(cache.VARIABLE, "off")
         patch.setattr(known, "_RECENT", {})
         assert compiled() == found
+
+
+@pytest.mark.usefixtures("folder")
+def test_edits_of_any_operations() -> None:
+    """One layer is another, or one argument is split otherwise, and another one after the next edit."""
+    draw = random.Random(7)
+    for _ in range(4):
+        layer, split = draw.randrange(18), draw.randrange(18)
+        program = there_and_back(18, layer)
+        if draw.randrange(2):
+            program = program.replace(f"p{split}: Layer", f"p{split}: Split")
+            program = program.replace("record", f"{SPLIT}\nrecord", 1)
+        found = emit(stages(program, 20)[1], "jax")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(cache.VARIABLE, "off")
+            patch.setattr(known, "_RECENT", {})
+            assert emit(stages(program, 20)[1], "jax") == found
 
 
 @pytest.mark.parametrize("layer", [LAYERS, TWO_MAXIMA])

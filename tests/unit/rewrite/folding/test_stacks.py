@@ -13,7 +13,7 @@ from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
-from tests.unit.rewrite.folding.programs import LAYER, forward, step
+from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
 
 COUNT = 19
@@ -42,6 +42,13 @@ PROGRAMS = {
     ),
     "a step": (edited(step(23), (11, OTHER)), 2),
     "an annotated step": (edited(step(23), (11, ANNOTATED)), 2),
+    "read again": (there_and_back(24, 10), 2),
+    "half-way, read again": (there_and_back(24, 12), 2),
+    "half-way of an odd count, read again": (there_and_back(25, 12), 2),
+    "an annotated argument": (
+        forward(COUNT).replace("p9: Layer", "p9: Split").replace("record", f"{SPLIT}\nrecord", 1),
+        2,
+    ),
     "numbers": (
         edited(
             forward(COUNT, SCALED),
