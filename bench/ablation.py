@@ -21,9 +21,10 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bench.page import publish
 from shardc.cache import ANEW as ANEW_PLANS
@@ -53,8 +54,7 @@ Figures = dict[str, tuple[int, int, float]]
 """For each move that is left out: ticks of communication and repeated work, collectives, CPU seconds."""
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(Struct, frozen=True):
     """What is left out: something in a module, and what stands in for it. `changes` says that it belongs to
     how a change of layout is found, which a process remembers."""
 

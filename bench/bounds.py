@@ -14,8 +14,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod, sqrt
+
+from msgspec import Struct
 
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -25,8 +26,7 @@ from shardc.planning.machines import load
 from shardc.planning.program import plan_program
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A program and the words that the best known scheme for it sends per device, with the scheme's name."""
 
     title: str

@@ -20,10 +20,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from bench.page import publish
 
@@ -33,8 +34,7 @@ COMPILERS = ("shardc", "jax")
 OFF = "off"
 
 
-@dataclass(frozen=True)
-class Seconds:
+class Seconds(Struct, frozen=True):
     """Of the call, and of its process."""
 
     call: float

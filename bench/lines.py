@@ -17,8 +17,9 @@ import ast
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bench.page import publish
 
@@ -36,8 +37,7 @@ SETS = {
 """What the beginning of a name and a word in it say of a program."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One program: operations of the input, lines now and before."""
 
     operations: int

@@ -18,11 +18,12 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from msgspec import Struct
 
 from bench.page import publish
 from bench.suites import SUITES, lowered, programs, texts
@@ -53,8 +54,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A program as shardc plans it for one machine and runs it on another."""
 
     total_ns: int

@@ -27,12 +27,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations, repeat
 from multiprocessing import get_context
 from pathlib import Path
 from unittest.mock import patch
+
+from msgspec import Struct
 
 from bench.model_programs import SCALED, text
 from bench.model_timing import AT_FIT, STARTS, TIMES, left
@@ -57,8 +58,7 @@ OWN = "propagation"
 MACHINES = ("bytes", "balanced", "h100-infiniband", "tpu-v5e")
 
 
-@dataclass
-class Planned:
+class Planned(Struct):
     """A plan of a program: for which machines it was made, and what a device runs; measured and modelled
     seconds.
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.launch.program import load_program
 from shardc.launch.timing import REPEATS, Clock, quickest
@@ -44,8 +44,7 @@ def block(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return rng.uniform(0.01, 0.1, shape).astype(dtype)
 
 
-@dataclass(frozen=True)
-class Processes:
+class Processes(Struct, frozen=True):
     """`ready` makes what runs a plan, `product` what multiplies; the `first` process writes."""
 
     ready: Callable[[ModuleType], Callable[[], object]]

@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.build import GraphBuilder
 from shardc.graph import Graph, Node, Region, TensorType, walk
@@ -29,8 +31,7 @@ Alteration = Callable[["Place"], Iterator[tuple[str, Body]]]
 REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name}
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A collective of a graph: node `index` of a region."""
 
     graph: Graph
@@ -77,8 +78,7 @@ class Place:
                 yield (mesh.axis(name),)
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """One alteration: what was done to the collective at a place, and what stands there instead."""
 
     what: str

@@ -35,8 +35,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from bench.mutation_trial import (
     EQUIVALENT,
@@ -101,8 +102,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A program on the page: what stands in the columns, what the proof says of it, and the seconds."""
 
     name: str
@@ -166,7 +166,7 @@ def keep(folder: Path, name: str) -> Tried:
     file = folder / f"{name}.json"
     if not file.exists():
         written = file.with_suffix(".part")
-        written.write_text(json.dumps(asdict(trial(name)), indent=1))
+        written.write_text(json.dumps(to_builtins(trial(name)), indent=1))
         written.rename(file)
     return read(file)
 

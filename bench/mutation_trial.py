@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ModuleOp
 
 from bench.mutants import Mutant, mutants
@@ -46,8 +46,7 @@ TYPE, NUMBERS, EQUIVALENT, MISSED = "type check", "comparison", "equivalent", "m
 PROOF_FOUND, PROOF_SAME, PROOF_RIGHT, PROOF_OPEN, PROOF_MISSED = "differs", "same", "right", "open", "MISSED"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A mutant: what it is, whether a reduction is lost in it, and what the checks and the proof say."""
 
     mutant: str
@@ -56,8 +55,7 @@ class Found:
     proof: Verdict = ""
 
 
-@dataclass
-class Tried:
+class Tried(Struct):
     """One program: what the proof says of it, its seconds of processor time, and all its mutants."""
 
     proved: str = ""
@@ -113,8 +111,7 @@ def trial(name: str) -> Tried:
     return tried
 
 
-@dataclass
-class _Reference:
+class _Reference(Struct):
     """The results that are right, by the seed of the inputs."""
 
     whole: Graph

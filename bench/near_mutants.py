@@ -10,10 +10,10 @@ swapped; indices, halos and starts one off. Types stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bench.mutants import Mutant, Place, built
 from shardc.analysis.build import GraphBuilder

@@ -17,13 +17,13 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+from msgspec import Struct
 
 from bench.model_accuracy import local, modelled
 from bench.model_programs import SCALED, scaled
@@ -54,8 +54,7 @@ CHOSEN = (
 """The programs that are run where none is named."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A program: for each machine the seconds modelled, of products and in all; seconds measured; and how far
     off its results are."""
 

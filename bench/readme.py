@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "RESULTS.md"
@@ -42,8 +43,7 @@ _MODEL = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """What one section of RESULTS.md says in its first line."""
 
     title: str

@@ -32,7 +32,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from msgspec import Struct
 
 from shardc.graph import Graph, Region
 from shardc.ops import func, spmd
@@ -50,8 +50,7 @@ Specs = dict[str, tuple[str | None, ...]]
 Counts = tuple[int, int, int]  # all-gathers, all-reduces, reduce-scatters
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """`width` and `hidden` are a layer's, `heads` divide `width`; the rest is the data's. `mesh` is how many
     devices data and model have."""
 
@@ -65,8 +64,7 @@ class Size:
     mesh: tuple[int, int] = (2, 4)
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """What differs between `block` and `lm`: per layer, the tensors' shapes and how they split over model."""
 
     shapes: Callable[[Size], dict[str, tuple[int, ...]]]

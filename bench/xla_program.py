@@ -9,11 +9,11 @@ other are one where that is quicker; over several links each is done in stages w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 
 from bench.xla_text import text
 from shardc.analysis import per_device
@@ -45,8 +45,7 @@ def partitioned(suite: ModuleType, program: Any) -> Graph:
     return snapshot(read(text(suite, program), Options(language="mlir"))).graph
 
 
-@dataclass(frozen=True)
-class Priced:
+class Priced(Struct, frozen=True):
     """Nanoseconds, one after the other, and collectives."""
 
     total_ns: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.sharding_writer import write_shardings
@@ -17,8 +17,7 @@ from shardc.ops import sdy
 CONSTRAINT = sdy.sharding_constraint.name
 
 
-@dataclass(frozen=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """`kind` is argument, result or constraint, `number` counts those of a kind; `name` is the source's.
 
     `sharding` is None where the compiler chooses. `line` is where it matters first: the first use of an

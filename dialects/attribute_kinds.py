@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
 from xdsl.dialects.builtin import (
     I1,
     I32,
@@ -50,8 +50,7 @@ DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 """What an edge lets through, in the order of the numbers that stand for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeKind:
+class AttributeKind(Struct, frozen=True):
     """What an attribute of an operation must be, as xDSL states it, and how a Python value becomes one.
 
     write is None where the value's type tells (dimension numbers, shardings), or its mesh is needed.

@@ -7,11 +7,11 @@ need the meshes they name.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, BuiltinAttribute, Data
@@ -27,8 +27,7 @@ HEX_ABOVE = 64
 """Arrays of more elements than this print as one hexadecimal string."""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A tensor type and the elements."""
 
     type: TensorType[Attribute]

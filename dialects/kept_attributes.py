@@ -4,21 +4,21 @@
     read(written(attr)) == attr
 
 An attribute is its class and its parameters, or the Python value that it holds: numbers, texts, tuples,
-arrays, constants, and the dataclasses of shardc and xDSL. Reading makes no classes but attributes,
-dataclasses and enumerations of these two.
+arrays, constants, and the records of shardc. Reading makes no classes but attributes,
+records and enumerations of these two.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
@@ -60,8 +60,8 @@ def _value(value: Any) -> Any:
     for kind, name, write in _WRITERS:
         if isinstance(value, kind):
             return [name, write(value)]
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = [_value(getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, Struct):
+        parts = [_value(getattr(value, field)) for field in value.__struct_fields__]
         return ["class", _class_name(type(value)), *parts]
     raise Unkept(f"a {type(value).__name__}")
 
@@ -72,7 +72,7 @@ def _read_value(kept: Any) -> Any:
     name, *parts = cast("list[Any]", kept)
     if name == "class":
         cls = _class(parts[0])
-        named = {f.name: _read_value(part) for f, part in zip(fields(cls), parts[1:], strict=True)}
+        named = {name: _read_value(part) for name, part in zip(cls.__struct_fields__, parts[1:], strict=True)}
         return cls(**named)
     return _READERS[name](parts[0])
 
@@ -83,12 +83,12 @@ def _class_name(cls: type[Any]) -> str:
 
 @cache
 def _class(name: str) -> type[Any]:
-    """The class of that name, which is an attribute's, a dataclass, or an enumeration. Unkept for others."""
+    """The class of that name, which is an attribute's, a record, or an enumeration. Unkept for others."""
     module, _, path = name.partition(":")
     if not module.startswith(_ROOMS) or "." in path:
         raise Unkept(name)
     found: Any = getattr(import_module(module), path, None)
-    if isinstance(found, type) and (issubclass(found, Attribute | Enum) or is_dataclass(cast("Any", found))):
+    if isinstance(found, type) and issubclass(found, Attribute | Enum | Struct):
         return cast("type[Any]", found)
     raise Unkept(name)
 

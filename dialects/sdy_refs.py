@@ -6,9 +6,9 @@ before `@pod` is known. `shardings.py` turns them into `layout.Sharding` and bac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
+from msgspec import Struct
 from xdsl.parser import AttrParser
 from xdsl.utils.mlir_lexer import MLIRLexer
 
@@ -17,8 +17,7 @@ from shardc.layout import KINDS
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class AxisRef:
+class AxisRef(Struct, frozen=True):
     """`"x"`, or the part `"x":(pre)size` of it."""
 
     name: str
@@ -30,8 +29,7 @@ class AxisRef:
         return quoted(self.name) + part
 
 
-@dataclass(frozen=True, slots=True)
-class DimRef:
+class DimRef(Struct, frozen=True):
     """`{"x", "y", ?}p1`: one dimension's axes, whether it is open, its priority."""
 
     axes: tuple[AxisRef, ...] = ()
@@ -43,8 +41,7 @@ class DimRef:
         return f"{{{', '.join(words)}}}" + ("" if self.priority is None else f"p{self.priority}")
 
 
-@dataclass(frozen=True, slots=True)
-class MeshRef:
+class MeshRef(Struct, frozen=True):
     """`<["x"=4, "y"=2], device_ids=[…]>`: axes and, unless they count up, the device numbers."""
 
     axes: tuple[tuple[str, int], ...]
@@ -56,8 +53,7 @@ class MeshRef:
         return f"<[{axes}]{ids}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ShardingRef:
+class ShardingRef(Struct, frozen=True):
     """A tensor's sharding. `mesh` is a symbol's name or the mesh itself.
 
     `kind` is of what is unreduced, in the text of newer Shardys: `unreduced=max{"x"}`.

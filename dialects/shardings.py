@@ -7,10 +7,10 @@ safely, and says what it is in a second attribute beside it: `shardc.partial = {
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 

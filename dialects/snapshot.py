@@ -9,8 +9,8 @@ attributes (as the reader makes them) cost a dictionary look-up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -40,8 +40,7 @@ ABOUT = "shardc.about"
 """The attribute of a module with what its author says of it."""
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """A graph; the operation of every node id; the SSA value of every value id."""
 
     module: ModuleOp

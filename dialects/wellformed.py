@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, Region, SSAValue
@@ -37,8 +37,7 @@ def verify(module: ModuleOp, dynamic: bool = False) -> None:
     _Verifier(functions, _meshes(module), dynamic).operation(module)
 
 
-@dataclass
-class _Verifier:
+class _Verifier(Struct):
     """Checks operations in order, each before what is in it."""
 
     functions: Mapping[str, FuncOp]

@@ -21,8 +21,9 @@ see of a value that may differ between devices. A value with other uses is parti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.marks import PARTIAL_OVER
 from shardc.check.partials import Paths, natural_kind

@@ -23,8 +23,8 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -115,8 +115,7 @@ def _symbol(op: Operation) -> str:
     return op.decomposition.string_value() if isinstance(op, CompositeOp) else ""
 
 
-@dataclass
-class _Named:
+class _Named(Struct):
     """What stands for the result of a call, and the name that the call gives it."""
 
     value: SSAValue
@@ -129,8 +128,7 @@ class _Named:
             locate(made, location_of(made.location).named(self.name))
 
 
-@dataclass
-class _Body:
+class _Body(Struct):
     """Operations that stand in their last place, but for the calls in them, which are still to be inlined."""
 
     ops: Iterator[Operation]

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -54,8 +54,7 @@ class JoinSlices(GraphPass):
         return changed
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(Struct, frozen=True):
     """How an operand of a concatenation comes from a slice, if it does: operations on it, first to last."""
 
     value: int

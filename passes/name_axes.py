@@ -20,9 +20,10 @@ manual) is opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import cast
 
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.manual import mesh_of, own_axes
@@ -60,8 +61,7 @@ def _is_numbered(node: Node) -> bool:
     return way(node) is not None or node.name == NUMBER or bool(own_axes(node))
 
 
-@dataclass
-class _Body:
+class _Body(Struct):
     """Walks per-device code. `manual` names the axes that it is written for, none outside of it."""
 
     snap: Snapshot

@@ -33,7 +33,7 @@ from shardc.layout import Axis, Mesh
 from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.overlap.candidates import Candidate, Finder, Unsuitable, work
-from shardc.planning.overlap.times import RingMachine, Times
+from shardc.planning.overlap.times import BANDWIDTH, FLOPS, LATENCY, LAUNCH, RingMachine, Times
 from shardc.rewrite.ring_products import REASON, RingRewriter
 
 WHEN = ("off", "on", "auto")
@@ -50,10 +50,10 @@ class Overlap(GraphPass):
     name = "overlap"
     when: str = "on"
     unroll: int = 4
-    latency: int | float = RingMachine.latency * 1e6
-    bandwidth: int | float = RingMachine.bandwidth / 1e9
-    flops: int | float = RingMachine.flops / 1e12
-    launch: int | float = RingMachine.launch * 1e6
+    latency: int | float = LATENCY * 1e6
+    bandwidth: int | float = BANDWIDTH / 1e9
+    flops: int | float = FLOPS / 1e12
+    launch: int | float = LAUNCH * 1e6
     times: Callable[[Mesh, tuple[Axis, ...], str], Times] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from msgspec import Struct
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -26,8 +26,7 @@ from shardc.rewrite.folding.notes import Unlike
 from shardc.rewrite.folding.places import FOLDED
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A pass on the way to a stage. One that is `by_option` runs only where there are options for it.
 
     The pass `join-slices` is the class JoinSlices of passes/join_slices.py.
@@ -129,8 +128,7 @@ def run_to(
         verify(module)
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """Passes that run on a module, each with its options."""
 
     shared: SharedGraph

@@ -23,8 +23,9 @@ before it. The barrier keeps other compilers from taking the first copy for the 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -75,8 +76,7 @@ class Regather(GraphPass):
         return bool(made)
 
 
-@dataclass(eq=False)
-class _Copy:
+class _Copy(Struct, eq=False):
     """A gathered argument: the operations that make it and its views, their results, and what uses these."""
 
     nodes: list[Node]

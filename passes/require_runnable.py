@@ -18,9 +18,9 @@ program that cannot be.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 from shardc.diagnostics import ShardcError
@@ -74,8 +74,7 @@ def check_types(graph: Graph) -> None:
             )
 
 
-@dataclass(frozen=True)
-class _Problem:
+class _Problem(Struct, frozen=True):
     """Why an operation cannot be compiled, and what helps."""
 
     message: str

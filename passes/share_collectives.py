@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -114,8 +114,7 @@ def _alike(named: Callable[[Operation], Hashable]) -> Alike:
     return Alike(ignored=lambda name: name.startswith("shardc."), named=named)
 
 
-@dataclass
-class _Sharer:
+class _Sharer(Struct):
     """Equal values have equal numbers: value numbering, blind to shardc's notes.
 
     `around` are the operations with collectives inside; `holders` says how many of them have a name. Unless

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -77,8 +78,7 @@ def _groups(body: Region) -> Iterator[list[Node]]:
     yield from [group] if group else []
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """Collectives that are sent in one go, mostly one alone."""
 
     snap: Snapshot
@@ -141,8 +141,7 @@ def _named(node: Node) -> Iterator[Axis]:
             yield from axes_of(inner)
 
 
-@dataclass(frozen=True)
-class _Writer:
+class _Writer(Struct, frozen=True):
     """Writes the stages of one collective at the builder's place."""
 
     builder: IRBuilder

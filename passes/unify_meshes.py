@@ -19,8 +19,9 @@ An operation on one device, `<[], device_ids=[2]>`, runs on all devices, with a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
@@ -109,8 +110,7 @@ def _inside(attr: Attribute) -> Iterable[Attribute]:
     return attr.data.values() if isinstance(attr, DictionaryAttr) else ()
 
 
-@dataclass(frozen=True)
-class _Translation:
+class _Translation(Struct, frozen=True):
     """Everything that is said over other meshes, said over `target`. LayoutError where that can't be."""
 
     meshes: Mapping[str, Mesh]

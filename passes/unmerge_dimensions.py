@@ -17,8 +17,8 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -61,8 +61,7 @@ def _regions(region: Region) -> Iterable[Region]:
             yield from _regions(inner)
 
 
-@dataclass
-class _Found:
+class _Found(Struct):
     """The reshapes that merge, what changes in the operations after them, and how values are taken apart."""
 
     starts: dict[int, DimGroups]

@@ -15,10 +15,11 @@ from __future__ import annotations
 import builtins
 import linecache
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
+
+from msgspec import Struct
 
 from shardc.diagnostics import Diagnostic, collecting
 from shardc.graph.trees import Interface
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from shardc.report.cost import Cost
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True, dict=True):
     """A compiled program: its text, and the functions in it.
 
     `mesh` is None where no mesh is used; `warnings` are those of the compilation, in order. `arguments` and
@@ -54,12 +54,26 @@ class Program:
     source: str
     mesh: Mesh | None
     target: str
-    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
-    arguments: tuple[Sharding | None, ...] = field(default=(), repr=False)
-    results: tuple[Sharding | None, ...] = field(default=(), repr=False)
-    interface: Interface = field(default=Interface((), None), repr=False)
-    proof: str | None = field(default=None, repr=False, compare=False)
-    captured: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    warnings: tuple[Diagnostic, ...] = ()
+    arguments: tuple[Sharding | None, ...] = ()
+    results: tuple[Sharding | None, ...] = ()
+    interface: Interface = Interface((), None)
+    proof: str | None = None
+    captured: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self._compared)
+
+    def __repr__(self) -> str:
+        return f"Program(source={self.source!r}, mesh={self.mesh!r}, target={self.target!r})"
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        about = self.warnings, self.arguments, self.results, self.interface
+        return self.source, self.mesh, self.target, *about
 
     @property
     def main(self) -> Callable[..., Any]:
@@ -82,8 +96,7 @@ class Program:
         return module
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """What every operation made on some devices, line by line, and whether each was right.
 
     The last line of a wrong program says which operation differs from the single-device program, and by how

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 WIDTH = 160
 """How many characters of a source line are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A place in a source file (line and column from 1) and the name the value has there."""
 
     file: str | None = None
@@ -75,8 +75,7 @@ def place(loc: Location) -> str:
     return f"of {title}" if title else line
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One message. `severity` is error or warning; `hint` says what would avoid it."""
 
     severity: str

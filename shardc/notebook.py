@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.display import Code
+from msgspec import Struct
 
 from shardc.api import Program, compile, cost
 from shardc.diagnostics import ShardcError
@@ -32,8 +32,7 @@ CELL = "cell"
 """What errors call the text of a cell."""
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A cell's program, as a notebook or a terminal shows it."""
 
     program: Program

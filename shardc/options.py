@@ -7,8 +7,10 @@ possible values are stated here only, and wrong values are refused here, in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError, did_you_mean
 
@@ -21,8 +23,7 @@ BEST = "best"
 """In the place of links of axes: find them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """How a program is read, compiled and written. ShardcError for a value that has no meaning.
 
     target: what is emitted. language: of the text; found out from the text where it is None. file: what

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import fields
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from shardc import cache
 from shardc.options import Options
@@ -33,7 +34,7 @@ def key(text: str, options: Options, *more: str) -> tuple[str, ...] | None:
         "defines": sorted((options.defines or {}).items()),
         "links": options.links if isinstance(options.links, str) else sorted((options.links or {}).items()),
     }
-    said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
+    said = [f"{name}={tables.get(name, value)!r}" for name, value in asdict(options).items()]
     files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
     return ("compiled", *more, text, *said, *files)
 

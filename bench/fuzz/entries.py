@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
 
 import numpy as np
+from msgspec import Struct
 from onnx import TensorProto, helper, numpy_helper
 
 from bench.fuzz.mutate import mutant, mutant_of_bytes
@@ -30,8 +30,7 @@ LONGEST = 6000
 Main = Callable[[Sequence[str]], int]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One mutant: the file's ending and content, the command and its words."""
 
     suffix: str

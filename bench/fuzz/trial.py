@@ -14,9 +14,10 @@ import signal
 import sys
 import tempfile
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from bench.fuzz.entries import Trial, sound
 
@@ -26,8 +27,7 @@ ASLEEP = 600
 BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """`kind`: done, refused or misused, or what is wrong: traceback, wrong output, hang, memory, crash.
 
     `where` is the last line of shardc in the traceback, by which failures are told apart.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
+from msgspec import Struct
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class StructAttr(Data[T], ABC):
-    """`#stablehlo.x<key = [1, 2], other = 3>` for a dataclass of integers and tuples of integers.
+    """`#stablehlo.x<key = [1, 2], other = 3>` for a record of integers and tuples of integers.
 
-    `keys` maps the key in the text to the field of the dataclass. Empty lists and zeros are left
+    `keys` maps the key in the text to the field of the record. Empty lists and zeros are left
     out, except those that are `always` written.
     """
 
     keys: ClassVar[Mapping[str, str]]
-    struct: ClassVar[type]
+    struct: ClassVar[type[Struct]]
     always: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
@@ -46,7 +46,7 @@ class StructAttr(Data[T], ABC):
             fields[cls.keys[key]] = _int_or_ints(parser)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry)
-        return cls.struct(**fields)
+        return cast("T", cls.struct(**fields))
 
     def print_parameter(self, printer: Printer) -> None:
         entries: list[str] = []
@@ -84,7 +84,7 @@ class GatherAttr(StructAttr[GatherDims]):
 
     name = "stablehlo.gather"
     struct: ClassVar = GatherDims
-    keys: ClassVar = {field: field for field in GatherDims.__dataclass_fields__}
+    keys: ClassVar = {field: field for field in GatherDims.__struct_fields__}
 
 
 @irdl_attr_definition
@@ -93,11 +93,10 @@ class ScatterAttr(StructAttr[ScatterDims]):
 
     name = "stablehlo.scatter"
     struct: ClassVar = ScatterDims
-    keys: ClassVar = {field: field for field in ScatterDims.__dataclass_fields__}
+    keys: ClassVar = {field: field for field in ScatterDims.__struct_fields__}
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """What identifies a communication, and its kind (1: device to device)."""
 
     handle: int = 0
@@ -114,8 +113,7 @@ class ChannelAttr(StructAttr[Channel]):
     always: ClassVar = frozenset(("handle", "type"))
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """Which operand an output shares its memory with."""
 
     output: tuple[int, ...] = ()

@@ -11,10 +11,10 @@ counts fastest. Instead of its name the mesh itself may stand there,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
@@ -29,8 +29,7 @@ from shardc.layout.groups import group_of, position_over
 from shardc.layout.mesh import MAX_DEVICES
 
 
-@dataclass(frozen=True, slots=True)
-class MeshGroups:
+class MeshGroups(Struct, frozen=True):
     """The mesh's name or the mesh, and the axes over which a group's members differ, major to minor."""
 
     mesh: str | MeshRef

@@ -6,8 +6,7 @@ not seen yet. Post-order has what is called before what calls it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 
@@ -104,8 +103,7 @@ def original_name(function: FuncOp) -> StringAttr:
     return name if isinstance(name, StringAttr) else function.sym_name
 
 
-@dataclass
-class FreshNames:
+class FreshNames(Struct):
     """Names for functions; one that is taken gets a number, as in MLIR from one counter for all."""
 
     taken: set[str]

@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -83,8 +83,7 @@ def _use_elsewhere(axes: Axes, sizes: Sequence[int], chosen: list[Axes], joined:
         chosen[dim] += (axis,)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     dim: int
     axes: Axes
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
@@ -48,8 +49,7 @@ class FlattenCallGraph(ModulePass):
                 seen.add(callee.sym_name.data)
 
 
-@dataclass
-class FunctionCopier:
+class FunctionCopier(Struct):
     """Copies functions of a module; `functions` has all of them by name."""
 
     module: ModuleOp
@@ -108,8 +108,7 @@ class UnflattenCallGraph(ModulePass):
             function.attributes.pop(ORIGINAL, None)
 
 
-@dataclass(frozen=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """Functions that are alike in this are one."""
 
     name: str

@@ -7,9 +7,9 @@ sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"a" = operand-0 -> [
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -31,8 +31,7 @@ EDGES = "sdy.propagation_edges"
 Origins = dict[Axis, str]
 
 
-@dataclass
-class Debugger:
+class Debugger(Struct, dict=True):
     """Writes what is known about one propagation onto the module. `owners` has the operation of each edge."""
 
     snap: Snapshot

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -125,8 +126,7 @@ def _write(
         op.attributes[SHARDING] = per_value(full)
 
 
-@dataclass(frozen=True, slots=True)
-class TakenEdge:
+class TakenEdge(Struct, frozen=True):
     """A data-flow edge taken out of the module."""
 
     owner: SSAValue

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,

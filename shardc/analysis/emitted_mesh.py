@@ -6,16 +6,16 @@ JAX names whole axes only, so a sub-axis such as "x":(1)2 of x=8 becomes an axis
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN, Location
 from shardc.layout import Axis, Dim, Mesh, Sharding
 
 
-@dataclass(frozen=True)
-class EmittedMesh:
+class EmittedMesh(Struct, frozen=True):
     """The source mesh, and the emitted axes that each of its axes became, major to minor."""
 
     mesh: Mesh

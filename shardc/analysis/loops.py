@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.graph.attrs import Dense
 from shardc.graph.program import Graph, Node, Region
 from shardc.ops import hlo, sdy
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """Which carried value counts, from where, and below what."""
 
     index: int

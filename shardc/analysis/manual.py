@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.graph.program import Graph, Node, Region, walk

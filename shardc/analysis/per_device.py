@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.analysis.collectives import axes_of, is_per_device
 from shardc.analysis.emitted_mesh import EmittedMesh, emitted_mesh, placing_axes
@@ -16,8 +17,7 @@ from shardc.layout import Axis, Sharding
 from shardc.ops import sdy, spmd
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(Struct, frozen=True):
     """A parameter or result of main: its global type, and where it lies (None: on one device).
 
     `name` is what the source calls a parameter, "" for no name; a backend puts that of its program there.
@@ -47,8 +47,7 @@ class Array:
         return str(self.type) if self.sharding is None else sharded_text(self.type, self.sharding)
 
 
-@dataclass(frozen=True)
-class PerDeviceProgram:
+class PerDeviceProgram(Struct, frozen=True):
     """Main's interface, and the body that each device runs."""
 
     graph: Graph
@@ -79,8 +78,7 @@ class PerDeviceProgram:
         return next((loc.file for loc in locs if loc.file), None)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Struct, frozen=True):
     """An array in memory: its variable, what it is of a device's program, and its bytes."""
 
     name: str
@@ -88,8 +86,7 @@ class Held:
     nbytes: int
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The most bytes that a device holds at a time while it runs a written program, and where that is.
 
     `alive`, where asked for: what variables hold there, the largest first.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, Region, walk

@@ -9,10 +9,10 @@ A value may be no number, and then so is q.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph import Dense, Graph, Node, Region, is_float, walk
 from shardc.ops import chlo, combiner, hlo, spmd
@@ -25,8 +25,7 @@ def has_absolute(region: Region) -> bool:
     return any(node.name == hlo.abs_.name for node in walk(region))
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """The values of a program, by the nodes that make them.
 
     splat: the element of a constant that has one. same: the name of nodes that give their operand.

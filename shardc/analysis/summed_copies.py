@@ -11,8 +11,9 @@ that is called is such a value too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Axis, Sharding
@@ -35,8 +36,7 @@ def summed_copies(graph: Graph) -> dict[int, Axes]:
     return walk.found
 
 
-@dataclass
-class _Walk:
+class _Walk(Struct):
     """`partial`: an argument, or what layouts make of it -> the axes that it is partial over."""
 
     partial: dict[int, Axes] = field(default_factory=dict[int, Axes])

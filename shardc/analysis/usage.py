@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
 from shardc.ops import Trait, has
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(Struct):
     """`count` of uses by live nodes; `user` is the last of them; `home` and `site` are the regions of both.
 
     A node without a result that is used is dead, unless it or what it runs has an effect. Regions are known

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.arrays.chunked import chunked_folder
 from shardc.arrays.entry import Array, Entry, Piece
@@ -27,8 +27,7 @@ _READERS: dict[str, Callable[[str], dict[str, Entry]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """An array on disk: its type, and the pieces that make it up, each at its place."""
 
     name: str
@@ -53,8 +52,7 @@ class Stored:
         return count
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """The arrays at a path, by name."""
 
     path: str

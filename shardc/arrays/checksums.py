@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.arrays.placed import Bounds, part
@@ -27,8 +27,7 @@ _LEAST = 512
 """Bytes of a cell; smaller arrays have fewer of them."""
 
 
-@dataclass(frozen=True)
-class Checksums:
+class Checksums(Struct, frozen=True):
     """Where each dimension is cut, first and last place included, and the sums of the cells, row-major."""
 
     cuts: Cuts

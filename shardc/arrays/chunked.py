@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.arrays.entry import CHUNK, Array
 from shardc.arrays.json_files import read_object
@@ -41,8 +41,7 @@ def tensorstore(path: str) -> Any:
         ) from None
 
 
-@dataclass(frozen=True)
-class ChunkedEntry:
+class ChunkedEntry(Struct, frozen=True):
     """An array of chunks: `place` is its folder or database, `store` tensorstore's handle."""
 
     file: str

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.arrays.checksums import Checksums
@@ -44,8 +44,7 @@ class Piece(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """An array of a file: row-major from byte `offset` on, or column-major. `checksums` are of its cells."""
 
     file: str

@@ -12,12 +12,12 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.lib import format as npy_format
 
 from shardc.arrays.checksums import Checksums, from_text
@@ -29,8 +29,7 @@ from shardc.diagnostics import ShardcError, warn
 _LOCAL_HEADER = 30
 
 
-@dataclass(frozen=True)
-class Compressed(Entry):
+class Compressed(Entry, frozen=True):
     """A compressed member of an archive. `read` unpacks all of it."""
 
     member: str = ""

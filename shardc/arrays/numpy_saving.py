@@ -12,12 +12,12 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.lib import format as npy_format
 
 from shardc.arrays.checksums import Cuts, count_of, to_text
@@ -37,8 +37,7 @@ _VERSION, _UTF8, _1980, _AS_64 = 45, 0x800, 0x21, 0xFFFFFFFF
 Arrays = Mapping[str, tuple[np.dtype[Any], Sequence[int], Cuts]]
 
 
-@dataclass
-class _Member:
+class _Member(Struct):
     """An array: its .npy header, where that starts, and the sums of its cells."""
 
     name: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from types import EllipsisType
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
@@ -43,8 +44,7 @@ def part(bounds: Bounds) -> tuple[slice | EllipsisType, ...]:
     return (*(slice(start, stop) for start, stop in bounds), ...)
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True, dict=True):
     """An array's global type, and how it lies on a mesh; without a sharding it is whole, on device 0."""
 
     type: TensorType

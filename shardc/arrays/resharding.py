@@ -13,12 +13,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.arrays.checkpoint import INDEX, Checkpoint, Stored, piece_name
 from shardc.arrays.checksums import cuts_of
@@ -31,8 +31,7 @@ from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve,
 from shardc.diagnostics import ShardcError
 
 
-@dataclass(frozen=True)
-class Resharded:
+class Resharded(Struct, frozen=True):
     """Files or blocks (`unit`) written, those found finished, bytes read, and the bytes of new blocks that
     come from blocks with other borders.
     """

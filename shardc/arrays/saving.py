@@ -13,9 +13,10 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc.arrays import chunked_saving
 from shardc.arrays.checkpoint import INDEX, piece_name
@@ -28,8 +29,7 @@ from shardc.arrays.writing import FilePlan, Sums, place, put, removed_on_failure
 from shardc.diagnostics import ShardcError
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """The processes that save together: this one's number, how many they are, and what hands round bytes.
 
     `allgather` gives the bytes of all processes, in order; all of them call it equally often.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.batching.stacks import Stacks
 from shardc.diagnostics import ShardcError
@@ -26,8 +28,7 @@ _AGAIN = (hlo.constant.name, hlo.iota.name, hlo.broadcast_in_dim.name)
 """Operations that are built where something needs them, as large as it does."""
 
 
-@dataclass
-class Scope:
+class Scope(Struct):
     """What is built so far: values as they are, and those that no slice changes repeated as stacks."""
 
     known: dict[int, Any] = field(default_factory=dict[int, Any])

@@ -6,8 +6,9 @@ An operand may be partial over other axes than the collective's, as far as the c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.check.site import CheckedOp, called
 from shardc.check.state import REDUCERS, State

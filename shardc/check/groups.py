@@ -7,9 +7,9 @@ not tell JAX's two all_gathers apart, and every device of a group does get the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shardc.check.communication import moved, reduced

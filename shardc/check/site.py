@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.check.state import SAME, AxisParts, State
 from shardc.diagnostics import ShardcError, warn
@@ -22,8 +23,7 @@ def called(name: str) -> str:
     return definition.spelling.language or definition.spelling.called or definition.short
 
 
-@dataclass(frozen=True)
-class CheckedOp:
+class CheckedOp(Struct, frozen=True, dict=True):
     """A node, and the states of all values before it. `manual` names the axes the code is written over,
     `makers` are the nodes that made the values.
     """

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Location, TensorType
@@ -21,8 +22,7 @@ REDUCERS = {"sum": "psum", "max": "pmax", "min": "pmin"}
 _PART = re.compile(r"(?P<name>[^:]+):\((?P<pre>\d+)\)(?P<size>\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Axes over which a value varies, and axes over which each device holds a partial result, of one kind.
 
     `zero`: all elements are known to be 0, so the value is a partial sum of itself over any axis. `numbers`:

@@ -9,8 +9,9 @@ pass linear operations only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.manual import mesh_of
 from shardc.check.boundary import entering, leaving

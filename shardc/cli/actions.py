@@ -6,10 +6,10 @@ The options of the compilation are `options`; `given` are the arguments of the c
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver

@@ -6,9 +6,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.portable import is_portable, text_of

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.diagnostics import Diagnostic
 
@@ -19,8 +20,7 @@ _COMMENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """One comment: what is to be said, where (0: anywhere), and a pattern that the message must contain."""
 
     severity: str

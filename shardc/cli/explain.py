@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from shardc.explain.records import Explanation
 from shardc.explain.show import head_lines, overview_text, tables, value_text
@@ -13,7 +14,7 @@ from shardc.explain.show import head_lines, overview_text, tables, value_text
 def text(explanation: Explanation, format: str) -> str:
     """What the command prints."""
     if format == "json":
-        return json.dumps(asdict(explanation), indent=2) + "\n"
+        return json.dumps(to_builtins(explanation), indent=2) + "\n"
     if explanation.values:
         return "\n".join(map(value_text, explanation.values)) + "\n"
     return overview_text(explanation)

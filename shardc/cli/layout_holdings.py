@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.cli.layout_inputs import Given
@@ -28,8 +28,7 @@ Ranges = tuple[tuple[int, int], ...]
 Part = tuple[Ranges, ...]
 
 
-@dataclass(frozen=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """What a device holds: its parts (one, but for ONNX), and which devices, itself too, hold the same.
 
     `block` numbers what is different; `partial` is which of `partials` partial results it is.

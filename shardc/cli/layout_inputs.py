@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import NOTATIONS, mindspore, onnx
@@ -18,8 +20,7 @@ from shardc.layout.notations.ranks import count_of
 from shardc.layout.notations.values import Name, Value, parse_code
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """What a command line says: `text` as its notation writes it, and the sharding, or why there is none.
 
     `layout` is MindSpore's, whose derivation is shown, `strategy` that of `.shard` from which it is made;
@@ -33,8 +34,7 @@ class Given:
     strategy: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(Struct, frozen=True):
     """The options of a notation, and what they mean for a tensor of some rank."""
 
     add_options: Callable[[argparse.ArgumentParser], None]

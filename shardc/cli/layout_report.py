@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.cli import layout_derivation, layout_processes, layout_translation
 from shardc.cli.layout_holdings import Holding, Part, grid_of, holdings
@@ -27,8 +28,7 @@ MOST_CELLS = 1024
 """Of finer grids no figure is printed."""
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True, dict=True):
     """A layout, the shape it is for, and what follows."""
 
     notation: str

@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.cli.layout_inputs import positive, sizes
 from shardc.cli.layout_operation import NAMES, program_of
@@ -27,8 +28,7 @@ from shardc.rules.signatures import Signature, program_signatures
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(Struct, frozen=True):
     """What some devices compute: the shapes of their operands and results.
 
     `read_by` are the strides by which an expand reads its operand; () for other operations.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from rich.console import Console
 from rich.text import Text
 
@@ -13,8 +13,7 @@ PALETTE = (39, 208, 70, 199, 220, 51, 129, 202, 118, 33, 213, 142)
 """Terminal colours; block number n has the n-th, round and round."""
 
 
-@dataclass
-class Table:
+class Table(Struct):
     """Rows of cells in aligned columns under a heading; a row has the colour of its block, if any."""
 
     header: Sequence[str]

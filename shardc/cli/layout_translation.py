@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.cli.layout_text import Table
 from shardc.layout import LayoutError, Sharding
@@ -14,8 +14,7 @@ from shardc.layout.slices import local_shapes, slices
 from shardc.layout.uneven import Policy
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """The text of a sharding, and of its devices where they are written apart from it."""
 
     text: str

@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from shardc.cli.ending import run_to_end
 from shardc.cli.misuse import Parser, positive, seconds

@@ -8,10 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from shardc import cache
 from shardc.cli.ending import run_to_end
@@ -130,7 +131,7 @@ def _refuse_models_options(parser: argparse.ArgumentParser, given: argparse.Name
 def _options(given: argparse.Namespace) -> Options:
     """The options of the compilation. ShardcError for a value that has no meaning."""
     named: dict[str, Any] = {
-        field.name: getattr(given, field.name) for field in fields(Options) if hasattr(given, field.name)
+        field: getattr(given, field) for field in Options.__struct_fields__ if hasattr(given, field)
     }
     named["defines"] = dict(given.defines)
     return Options(**named)

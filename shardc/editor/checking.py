@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os.path import join, normpath
 from pathlib import PurePath
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import Diagnostic, Location, ShardcError, collecting
@@ -19,8 +19,7 @@ from shardc.frontend.text.syntax import Program
 from shardc.frontend.text.values import Value
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What the front end says of a text, with the syntax errors.
 
     `related` has for the numbers of errors in imported files those errors as they are there. `program` is

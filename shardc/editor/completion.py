@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from shardc.editor.analysis import Analysis
 from shardc.editor.fields import record_of
@@ -37,8 +38,7 @@ _TYPE = re.compile(r"(?:\w\s*:|->\s*\(?)\s*(?:[^()=]*,\s*)?$")
 _PATH = re.compile(r"((?:[A-Za-z_]\w*\.)+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """A word, what it is, how it is called or written, and more about it."""
 
     word: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
@@ -23,8 +23,7 @@ from shardc.passes.pipeline import STAGES, run_to
 from shardc.report.traffic import Collective, collectives
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """What the passes say of a program, and the collectives of what they make of it."""
 
     diagnostics: tuple[Diagnostic, ...]

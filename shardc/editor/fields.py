@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from typing import TypeAlias, cast
+
+from msgspec import Struct
 
 from shardc.editor.names import record_named
 from shardc.frontend.text import syntax as s
@@ -53,8 +54,8 @@ def _given(body: Sequence[s.Statement], name: str) -> Iterator[tuple[s.AnyType |
                     yield target.type, stack
         if isinstance(node, tuple):
             todo += reversed(cast("tuple[object, ...]", node))
-        elif is_dataclass(node):
-            todo += [getattr(node, field.name) for field in reversed(fields(node))]
+        elif isinstance(node, Struct):
+            todo += [getattr(node, field) for field in reversed(node.__struct_fields__)]
 
 
 def _stacks(expr: s.Expr) -> list[s.Expr | None]:

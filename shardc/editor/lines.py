@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _PART = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'|#[^\n]*|[()\[\]{}]|\n')
 _BEGINS = re.compile(r"( *)[A-Za-z_@]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """Lines from `first` to `last` (from 1), and how far they are indented.
 
     `open` is the line and column of a bracket that is still open where a line as far out begins.

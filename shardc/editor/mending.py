@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.diagnostics import Diagnostic, Location, ShardcError, register_source
 from shardc.editor.lines import block, statements
@@ -21,8 +22,7 @@ _ASSIGNS = re.compile(r"\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*(?:\[.*\]\s*
 _CARRIES = re.compile(r"\b(?:carrying|collecting)\b(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """A line where a wrong statement stood, the names that it gave a value, and whether it was a return."""
 
     line: int
@@ -30,8 +30,7 @@ class Hole:
     returns: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Mended:
+class Mended(Struct, frozen=True):
     """What could be read of a text."""
 
     program: Program

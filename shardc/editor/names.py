@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.editor.pruning import names_of
 from shardc.editor.text import Text, Word
@@ -19,8 +20,7 @@ AFTER_AXIS_SIGN = re.compile(r"[\w)]@(?:\([^)@]*|)$")
 _DOTTED = re.compile(r"([A-Za-z_]\w*)\.\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """Where a name gets its meaning: a declaration (`node`), or a value of the function `inside`."""
 
     name: str
@@ -79,8 +79,8 @@ def locals_of(function: s.Function, file: str) -> Iterator[Definition]:
             found.append(Definition(node.name, "variable", file, *node.pos[:2], node, function))
         if isinstance(node, tuple) and not isinstance(node, Pos):
             todo += cast("tuple[object, ...]", node)
-        elif is_dataclass(node):
-            todo += [getattr(node, field.name) for field in fields(node)]
+        elif isinstance(node, Struct):
+            todo += [getattr(node, field) for field in node.__struct_fields__]
     yield from sorted(found, key=lambda one: (one.line, one.col))
 
 

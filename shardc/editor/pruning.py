@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.editor.mending import HOLE, Hole
 from shardc.frontend.text import syntax as s
@@ -34,8 +36,8 @@ def mentioned(node: object) -> set[str]:
                 pass
         if isinstance(one, tuple):
             todo += cast("tuple[object, ...]", one)
-        elif is_dataclass(one):
-            todo += [getattr(one, field.name) for field in fields(one)]
+        elif isinstance(one, Struct):
+            todo += [getattr(one, field) for field in one.__struct_fields__]
     return found
 
 
@@ -57,8 +59,7 @@ def given(statement: s.Statement) -> set[str]:
     return found
 
 
-@dataclass
-class Pruning:
+class Pruning(Struct):
     """A program and what is cut out of it; `lost` are the names of the file whose meaning is not known."""
 
     program: Program

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"[A-Za-z0-9_.]+|\"[^\"\n]*\"|'[^'\n]*'|\S")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A name in the text: its line and columns from 1, and what stands before it on its line."""
 
     name: str
@@ -21,8 +21,7 @@ class Word:
     before: str
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True, dict=True):
     """A text, whose lines end with LF or CRLF."""
 
     source: str

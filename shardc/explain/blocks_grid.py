@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.distribute import devices_of
@@ -17,16 +18,14 @@ MOST_CELLS = 1024
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """A device, and the process it belongs to."""
 
     device: int
     process: int
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A block: its number in row-major order, its place, and per partial result who holds copies of it."""
 
     number: int
@@ -34,8 +33,7 @@ class Cell:
     holders: tuple[tuple[Holder, ...], ...]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """The cells of a tensor along the dimensions `shown`, of which `ranges` has the parts.
 
     With more than three dimensions, those that are whole are left out. `empty` are devices that hold nothing.

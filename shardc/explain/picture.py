@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from colorsys import hls_to_rgb
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import ceil, sqrt
+
+from msgspec import Struct
 
 from shardc.explain.blocks_grid import Cell, Grid, Holder, Range, grid_of
 from shardc.explain.svg import document, element, polygon, text, tooltip
@@ -44,8 +45,7 @@ def draw(sharding: Sharding, shape: Sequence[int], policy: Policy = "ceil", titl
     return _Picture(grid, sharding, tuple(shape), title).document()
 
 
-@dataclass(frozen=True)
-class _Picture:
+class _Picture(Struct, frozen=True, dict=True):
     grid: Grid
     sharding: Sharding
     shape: tuple[int, ...]
@@ -232,8 +232,7 @@ class _Picture:
             yield " ".join(names), "".join(_process(i, name, y) for i, name in enumerate(names))
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """The holders of copies, in lines."""
 
     holders: tuple[Holder, ...]

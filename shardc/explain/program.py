@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.text import title

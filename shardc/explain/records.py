@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.planning.program import PlanTime
 
 
-@dataclass(frozen=True)
-class OriginStep:
+class OriginStep(Struct, frozen=True):
     """An axis went through `operation` (at `where`) along `factor`, from tensor `source`."""
 
     operation: str
@@ -17,8 +16,7 @@ class OriginStep:
     source: str
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """`axis` splits dimension `dim` because an annotation at `annotation` says so, of tensor `annotated`.
 
     `steps` lead from there to the tensor; none if the annotation is its own. `priority` is the annotation's.
@@ -32,8 +30,7 @@ class Origin:
     steps: tuple[OriginStep, ...]
 
 
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """`axis` could have come to dimension `dim` through `operation` from `source`, and did not.
 
     `reason` is one word (propagation.stops.REASONS, or priority), `text` says it in full. `by` is the
@@ -50,8 +47,7 @@ class Stopped:
     by: str | None = None
 
 
-@dataclass(frozen=True)
-class ValueReport:
+class ValueReport(Struct, frozen=True):
     """One tensor. `sharding` is what propagation found, `layout` what the planner made of it, where known."""
 
     name: str
@@ -64,8 +60,7 @@ class ValueReport:
     stopped: tuple[Stopped, ...]
 
 
-@dataclass(frozen=True)
-class PlanReport:
+class PlanReport(Struct, frozen=True):
     """What a device sends under the plan: `bytes` in `collectives`, loops counted as often as they run.
 
     No plan sends fewer than `bound` bytes, by `method`; None where the program is too large to know. `left`
@@ -88,8 +83,7 @@ class PlanReport:
         return (self.bytes - self.bound) / self.bytes if self.bytes else 0.0
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Reports on the tensors asked for, or on all with something to tell: `conflicts` are the axes that
     another annotation kept away, `replicated` the tensors that are whole on every device, largest first, and
     `plan` what is sent, `links` which axes were put on which links, if that was looked for."""

@@ -8,10 +8,10 @@ the same ends the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
@@ -87,8 +87,7 @@ class _Wrong(Exception):
     """The devices disagree with the single-device program; the text says where and by how much."""
 
 
-@dataclass
-class _Recorded:
+class _Recorded(Struct):
     """Every value of the global program, each time it was computed; per-device code has one per position.
 
     errors: how far each is from f64, as a part of its largest element.

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
@@ -21,8 +22,7 @@ from shardc.propagation.provenance import Hop, Provenance
 from shardc.propagation.stops import Stop, Stops
 
 
-@dataclass
-class Explainer:
+class Explainer(Struct, dict=True):
     """Answers questions about one propagation of `graph`.
 
     `layouts` has the final layout of values, by id.

@@ -6,13 +6,13 @@ import marshal
 import pickle
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from io import BytesIO
 from typing import Any, TypeAlias
 
 from lark import Lark, Token, Tree
+from msgspec import Struct, field
 
 from shardc import cache
 from shardc.frontend.text.indentation import Indentation
@@ -26,8 +26,7 @@ _COMMENT = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'
 """A text in quotes, or in a group a comment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment on a line of its own outside of brackets, at this line and column from 1."""
 
     line: int
@@ -35,16 +34,14 @@ class Comment:
     text: str
 
 
-@dataclass(slots=True)
-class Beside:
+class Beside(Struct):
     """The comments that go with a token: on lines of their own before it, and behind it."""
 
     before: list[str] = field(default_factory=list[str])
     behind: list[str] = field(default_factory=list[str])
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The tree of a text, the comments between its lines, and those beside tokens by where these begin."""
 
     tree: Written

@@ -6,9 +6,10 @@ A group is written on one line if it fits there; else the breaks directly in it 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from sys import maxsize
 from typing import TypeAlias
+
+from msgspec import Struct
 
 INDENT = 4
 """Spaces of a level."""
@@ -17,8 +18,7 @@ WIDTH = 100
 """How long lines may be that can be broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(Struct, frozen=True):
     """A new line, or in a group that fits on its line `flat`. None: always a new line.
 
     `fresh`: none where the line is empty so far.
@@ -28,37 +28,32 @@ class Break:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Behind:
+class Behind(Struct, frozen=True):
     """A comment at the end of the line, wherever that is."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class IfBroken:
+class IfBroken(Struct, frozen=True):
     """A text that is written only if the group around it is broken."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """Parts one after the other. `broken`: something in them has to end the line."""
 
     parts: tuple[Doc, ...]
     broken: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(Struct, frozen=True):
     """Its lines are a level deeper."""
 
     inner: Doc
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Parts whose breaks are all taken, or none of them."""
 
     inner: Doc

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.frontend.text.syntax import Pos, Program
 
@@ -20,9 +21,9 @@ def meaning(program: Program) -> list[object]:
             items = cast("tuple[object, ...]", node)
             found.append(len([item for item in items if not isinstance(item, Pos)]))
             todo += items
-        elif is_dataclass(node):
+        elif isinstance(node, Struct):
             found.append(type(node).__name__)
-            todo += [getattr(node, field.name) for field in fields(node)]
+            todo += [getattr(node, field) for field in node.__struct_fields__]
         else:
             found.append((type(node).__name__, repr(node)))
     return found

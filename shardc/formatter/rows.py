@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from lark import Token
+from msgspec import Struct
 
 from shardc.formatter.concrete import LAYOUT, Comment, Source, Written, end_line, tokens_of
 from shardc.formatter.document import WIDTH, Behind, Doc, join, lines
 from shardc.formatter.phrases import Phrases
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A statement's line, the head of a block, or a comment, on these lines of the source.
 
     `level` is its indentation, `col` what it is in the source, `opens` whether a block follows; `major`:

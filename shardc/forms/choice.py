@@ -6,8 +6,10 @@ flow through, it fixes the layout that every operand must have and every result 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.forms.cost import FormCollective, exchanges
 from shardc.forms.table import After, Form, forms_of
@@ -18,28 +20,30 @@ from shardc.rules.assign import Assignment, operand_shardings, result_shardings
 from shardc.rules.legal import always_legal, legal
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Operand i must be laid out as operands[i]; result i comes out as results[i].
 
-    The form itself sends `moved` bytes per device, in `exchanges`.
+    The form itself sends what is in `exchanges`.
     """
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
     form: str = "plain"
     parts: int | Fraction = 1  # of equal work, as large as what the busiest device has of it
-    exchanges: tuple[FormCollective, ...] = field(default=(), compare=False)  # they follow from the rest
-    moved: int = field(init=False)
-    collectives: int = field(init=False)
+    exchanges: tuple[FormCollective, ...] = ()  # they follow from the rest
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "moved", sum(each.bytes for each in self.exchanges))
-        object.__setattr__(self, "collectives", len(self.exchanges))
+    @property
+    def moved(self) -> int:
+        """Bytes that the form itself sends per device."""
+        return sum([each.bytes for each in self.exchanges])
+
+    @property
+    def collectives(self) -> int:
+        """How many of its own the form has."""
+        return len(self.exchanges)
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """Partial results that flow through: over `axes`, in the operands of `group`, combining by `kind`."""
 
     axes: tuple[Axis, ...]

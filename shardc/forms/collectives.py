@@ -8,11 +8,11 @@ block with each other masks it. Elementwise work, partial sums included, may lea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.forms.site import INDEX, local_type, offset, scalar
@@ -23,8 +23,7 @@ from shardc.layout.difference import Axes, gained, lost, pieces, split
 from shardc.ops import hlo, sdy, spmd
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
+class LayoutChange(Struct, frozen=True):
     """A collective to be built: the tensor's global type, its sharding before and after, sdy attributes."""
 
     builder: Builder[Any]

@@ -7,12 +7,13 @@ one more element on either side: two permutes of one element each, and a concate
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.forms.pieces import REMEMBERED, ElementRun, Exchange, Piece, Round, Window, exchanged, sent
 from shardc.forms.site import INDEX, compare, scalar, spread
@@ -25,8 +26,7 @@ MASKED = "shardc.masked"
 """On a permute: nobody looks at the zeros of devices that nothing is sent to."""
 
 
-@dataclass(frozen=True)
-class DeviceLine:
+class DeviceLine(Struct, frozen=True):
     """The devices along one dimension, and what they build with. `fill` is the scalar for elements that no
     run gives; None means zeros."""
 
@@ -134,8 +134,7 @@ def _gather(line: DeviceLine, source: Any) -> Any:
     return line.builder.one(spmd.all_gather.name, source, axes=line.axes, dim=line.dim, invariant=True)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """What each device has of a round: `size` elements of the window from round.to(device).at on."""
 
     value: Any

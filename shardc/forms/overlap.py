@@ -9,8 +9,9 @@ that links in both directions are busy. Together they are as many bytes as the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.forms.exchange import DeviceLine
 from shardc.forms.ring import Ring
@@ -19,8 +20,7 @@ from shardc.graph import TensorType
 from shardc.ops import hlo
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A dimension of a tensor that is cut into blocks of `size` elements, one per position."""
 
     dim: int
@@ -46,8 +46,7 @@ class Cut:
         return start
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(Struct, frozen=True):
     """A product of a gathered operand, of type `type`.
 
     `cut` says where the product of a block goes in it; None means that the products of all blocks add up.
@@ -75,8 +74,7 @@ class Product:
         return part
 
 
-@dataclass(frozen=True)
-class RingTransfer:
+class RingTransfer(Struct, frozen=True):
     """What goes around the ring: what it is called, and why it is sent, the first time and after that."""
 
     ring: Ring

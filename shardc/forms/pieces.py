@@ -9,13 +9,14 @@ at most one piece and receives at most one, so a round is one collective permute
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class ElementRun:
+
+class ElementRun(Struct, frozen=True):
     """Made elements place, place + gap, … are elements first, first + step, … of a source, `count` in all."""
 
     source: int
@@ -26,8 +27,7 @@ class ElementRun:
     gap: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Device r needs the made elements from base + r * pitch on, `width` of them; those from `end` on may be
     anything."""
 
@@ -41,8 +41,7 @@ class Window:
         return self.base + device * self.pitch
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """`count` elements, every `step`-th of the sender's block from `start` on, to every `gap`-th place of the
     receiver's window from `at` on."""
 

@@ -14,9 +14,10 @@ Forms are tried in the order in which they are attached.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.forms.factors import NO_FACTORS, FactorSet
 from shardc.forms.site import Site
@@ -44,8 +45,7 @@ def no_factors(op: Op, rule: FactorRule) -> FactorSet:
     return NO_FACTORS
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """A way to run an operation: its builder, the factors only it may split, what that makes of results."""
 
     name: str

@@ -6,9 +6,10 @@ Positions are row-major over the axes, so a ring may run over several axes or ov
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.forms.site import INDEX, scalar
 from shardc.graph.builder import Builder
@@ -23,8 +24,7 @@ def unlabelled(value: Any, name: str, reason: str | None = None) -> None:
     """Give a value no name."""
 
 
-@dataclass(frozen=True)
-class Ring:
+class Ring(Struct, frozen=True, dict=True):
     """Builds on a ring. `label(value, name, reason)` notes what a value is called and why it is sent.
 
     `iterate` builds a loop where the ring has more than `unroll` devices.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph import Dense, Op, TensorType, is_float
 from shardc.graph.builder import Body, Builder
@@ -17,8 +17,7 @@ from shardc.ops import hlo, spmd
 INDEX = TensorType((), "i32")
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """One global operation about to become per-device code.
 
     `operands` are the local values; operand i is laid out as `operand_shardings[i]`, and result i must come

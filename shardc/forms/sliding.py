@@ -6,8 +6,9 @@ dilated window's length; its first window begins `block` * stride after that of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc.forms.exchange import DeviceLine, exchange
 from shardc.forms.factors import FactorSet
@@ -23,8 +24,7 @@ from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import ints, pairs
 
 
-@dataclass(frozen=True)
-class WindowStretch:
+class WindowStretch(Struct, frozen=True):
     """The elements that each device needs of a dimension whose elements are `dilation` apart.
 
     Counted in steps of 1, device r needs `width` from r * pitch - low on; those from `end` on don't matter.

@@ -16,10 +16,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -133,8 +133,7 @@ def _steps(path: str, root: str) -> Sequence[Step] | None:
 _Parts = tuple[tuple[str, ...], tuple[Tree, ...]]
 
 
-@dataclass
-class _Known:
+class _Known(Struct):
     """What is said of places, and the records found.
 
     JAX's paths do not name records; where no class is said, each has the name of where it is first.

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -45,8 +46,7 @@ _PER_DEVICE = ("SPMDFullToShardShape", "SPMDShardToFullShape")
 _WITH_SHARDY = "print the program with Shardy: jax.config.update('jax_use_shardy_partitioner', True)"
 
 
-@dataclass(frozen=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The string of one value, and where it stands."""
 
     text: str

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -26,8 +26,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 Values = dict[str, tuple[SSAValue, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """What lines of one look have in common.
 
     `results` are the numbers of values that the names before the = stand for; operand i is the name

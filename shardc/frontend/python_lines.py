@@ -9,9 +9,10 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 Place = tuple[int, int]
 """Line, from 1, and column, from 0, of an expression: as Python counts, and JAX in its locations."""
@@ -20,8 +21,7 @@ _LARGEST = 4_000_000
 """Bytes of a file that is still parsed."""
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement that assigns: where it stands, and the names on its left, None for what is no name.
 
     One without names returns a value, which the statement that called assigns.
@@ -40,8 +40,7 @@ def statement_at(file: str, place: Place) -> Statement | None:
     return None if part is None else _statements(file, part).get(place)
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(Struct, frozen=True):
     """The lines of a file, and which of them, from 1 and in order, begin statements outside all others."""
 
     lines: Sequence[bytes]

@@ -19,8 +19,8 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -37,8 +37,7 @@ _FORMS = frozenset((hlo.reshape.name, hlo.broadcast_in_dim.name))
 _WORD = re.compile(r"[A-Za-z]\w*")
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """A value in a function that is called, and the calls that lead there, the innermost last."""
 
     value: SSAValue

@@ -7,8 +7,9 @@ its vjp: the formula is recorded for a cotangent that nobody knows, and that rec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shardc.analysis.usage import usage
 from shardc.gradients.backward import Backward

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
 from shardc.gradients.forward import GROUP, Forward
@@ -20,8 +23,7 @@ from shardc.ops.derivatives.elementwise import differentiable
 from shardc.ops.derivatives.terms import Term
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A cotangent of a part of a stack: of the layer that a turn of a loop read."""
 
     node: Node
@@ -33,8 +35,7 @@ class Slice:
 Special = Callable[["Backward", Node], None]
 
 
-@dataclass(slots=True)
-class Backward:
+class Backward(Struct, dict=True):
     """The backward pass of one region. `stacks` are values of which parts are read turn by turn: what their
     parts get is kept apart, in `slices`.
     """
@@ -43,12 +44,12 @@ class Backward:
     writer: Writer[Any]
     values: Values
     special: Mapping[str, Special]
-    cotangents: Cotangents = field(init=False)
     stacks: frozenset[int] = frozenset()
     slices: dict[int, list[Slice]] = field(default_factory=dict[int, list[Slice]])
 
-    def __post_init__(self) -> None:
-        self.cotangents = Cotangents(self.program, self.writer)
+    @cached_property
+    def cotangents(self) -> Cotangents:
+        return Cotangents(self.program, self.writer)
 
     def region(self, region: Region) -> None:
         """Take the cotangents of a region's values back to its arguments, and to what it reads outside."""

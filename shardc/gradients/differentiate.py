@@ -7,9 +7,10 @@ gradients = pull(cotangents)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.gradients import branches, calls, loops, manual
 from shardc.gradients.along import Along
@@ -38,8 +39,7 @@ BACKWARD: Mapping[str, BackwardSpecial] = {
 }
 
 
-@dataclass(frozen=True)
-class Pull:
+class Pull(Struct, frozen=True, dict=True):
     """What takes the cotangents of the results to those of the wanted arguments, None for zero."""
 
     program: Program

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, Region, Value
 from shardc.layout import Sharding

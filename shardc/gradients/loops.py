@@ -7,8 +7,9 @@ come to, the counter, and the cotangents of the carried values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.analysis.loops import Counted, counted
 from shardc.gradients.backward import Backward, Slice
@@ -22,8 +23,7 @@ from shardc.ops import hlo
 from shardc.ops.derivatives.terms import Term
 
 
-@dataclass(frozen=True, slots=True)
-class _Loop:
+class _Loop(Struct, frozen=True):
     """A counted loop: its carried values by position."""
 
     node: Node

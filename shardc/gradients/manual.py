@@ -7,8 +7,9 @@ over the axes that it varies over.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from shardc.gradients.backward import Backward
 from shardc.gradients.cotangents import NONE, Pending, zeros

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from shardc.analysis.loops import Constants
 from shardc.check.regions import VaryingBody
@@ -24,8 +25,7 @@ from shardc.ops.derivative import Derivative
 from shardc.ops.derivatives.elementwise import differentiable
 
 
-@dataclass(frozen=True, slots=True)
-class Custom:
+class Custom(Struct, frozen=True):
     """A function whose derivative the program gives: (args) -> (results, residuals), and
     (residuals, cotangents) -> the cotangents of `args`, by their positions among the operands.
     """
@@ -36,8 +36,7 @@ class Custom:
     args: tuple[int | None, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`saved`: the values of each body that are stored, and `stored`, what holds them outside. `passed`: the
     arguments of the body that the backward pass takes again. `given`: the values whose cotangents the bodies
     add to, each with the axes over which these are still to be summed.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Location, Node, Region, TensorType, Value
 from shardc.graph.builder import Body, Builder

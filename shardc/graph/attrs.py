@@ -7,17 +7,15 @@ structured ones are the dataclasses here; their fields are StableHLO's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 LETTERS = "shardc.letters"
 """An attribute that a dot_general may have: "bsd,dhk", what the source calls its operands' dimensions."""
 
 
-@dataclass(frozen=True, slots=True)
-class DotDims:
+class DotDims(Struct, frozen=True):
     """`dot_dimension_numbers` of dot_general."""
 
     lhs_batching: tuple[int, ...] = ()
@@ -31,8 +29,7 @@ class DotDims:
         return cls((), (), (lhs_rank - 1,), (0,))
 
 
-@dataclass(frozen=True, slots=True)
-class GatherDims:
+class GatherDims(Struct, frozen=True):
     """`dimension_numbers` of gather."""
 
     offset_dims: tuple[int, ...] = ()
@@ -43,8 +40,7 @@ class GatherDims:
     index_vector_dim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterDims:
+class ScatterDims(Struct, frozen=True):
     """`scatter_dimension_numbers` of scatter."""
 
     update_window_dims: tuple[int, ...] = ()
@@ -55,8 +51,7 @@ class ScatterDims:
     index_vector_dim: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConvDims:
+class ConvDims(Struct, frozen=True):
     """`dimension_numbers` of convolution."""
 
     input_batch: int

@@ -6,7 +6,8 @@ A Graph is a snapshot: values and nodes have dense ids, uses are in program orde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.diagnostics import ShardcError
 from shardc.graph.trees import Interface
@@ -16,8 +17,7 @@ from shardc.layout import Mesh, Sharding
 Attrs = Mapping[str, object]
 
 
-@dataclass(slots=True)
-class Value:
+class Value(Struct):
     """One tensor: its type, what the source calls it, how it is sharded if anything says so."""
 
     id: int
@@ -26,8 +26,7 @@ class Value:
     sharding: Sharding | None = None
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """One operation. `attrs` follow graph/attrs.py; `regions` hold the bodies of while, reduce and so on."""
 
     id: int
@@ -39,8 +38,7 @@ class Node:
     loc: Location = UNKNOWN
 
 
-@dataclass(slots=True)
-class Region:
+class Region(Struct):
     """A body: its arguments, and its nodes in order; the last is the terminator (…return)."""
 
     args: tuple[int, ...]
@@ -52,8 +50,7 @@ class Region:
         return self.nodes[-1].operands
 
 
-@dataclass(slots=True)
-class Function:
+class Function(Struct):
     """A function; its arguments' shardings are on the values, its results' here."""
 
     name: str
@@ -67,8 +64,7 @@ class Function:
     """Which of its arguments and results are the items of tuples and records; None: none are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(Struct, frozen=True):
     """What a rule sees of a node: no ids, so equal operations have one rule."""
 
     name: str
@@ -82,8 +78,7 @@ class Op:
         return (self.name, self.operands, self.results, tuple(sorted(self.attrs.items())), self.combiner)
 
 
-@dataclass(slots=True)
-class Graph:
+class Graph(Struct):
     """A module: its meshes, functions and values. about: what its author says of it."""
 
     meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 _NEXT = 8
@@ -22,8 +22,7 @@ _PERIODS = 64
 """How many of the most frequent distances are tried as periods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """elements[i] == elements[i + period] wherever start <= i < stop - period."""
 
     start: int

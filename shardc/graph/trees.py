@@ -6,14 +6,14 @@ f(x, layer), where a Layer has an `up` and a `down`, takes three tensors: x, lay
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A tuple; one with `fields` is a record, whose type is called `record`, or without such a name a dict.
 
     The keys of a dict are in order, as JAX has them.
@@ -38,8 +38,7 @@ Tree: TypeAlias = "Branch | None"
 Nested: TypeAlias = "T | tuple[Nested[T], ...] | dict[str, Nested[T]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     """The parameters, with their names, and the results: a tuple where there are several.
 
     `docs` says what authors say of records, by the names of these.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import ml_dtypes
 import numpy as np
+from msgspec import Struct
 
 from shardc.diagnostics import UNKNOWN as UNKNOWN
 from shardc.diagnostics import Location as Location
@@ -45,8 +45,7 @@ DTYPES: dict[str, tuple[str, np.dtype]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(Struct, frozen=True):
     """A tensor's shape and dtype (a key of DTYPES; other element types keep their MLIR spelling)."""
 
     shape: tuple[int, ...]

@@ -7,10 +7,10 @@ gives the same for every result. Members of a group share one array where they g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph.attrs import Dense
 from shardc.graph.program import Op
@@ -26,8 +26,7 @@ Blocks = list[Array]
 Group = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where devices stand: the mesh they run over and the number of the device at each position."""
 
     mesh: Mesh

@@ -10,7 +10,8 @@ computed in f64 too (`in_f64`), and compared by what f64 rounds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.graph import Graph
 from shardc.interpret.compared import Array, Compared

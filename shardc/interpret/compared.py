@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.graph import TensorType
@@ -16,8 +15,7 @@ _NOISE = 0.1
 """From this error of the single-device program on, a comparison says little."""
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One result of the devices, and how far it is from the truth.
 
     error, own, allowed: the largest of the devices, of one device, and what the former may be; parts of the

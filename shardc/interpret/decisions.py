@@ -9,10 +9,10 @@ at most a unit in the last place, with the terms of sums in other orders (resumm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region, walk
 from shardc.interpret.collectives import Blocks
@@ -41,8 +41,7 @@ _MANTISSA = 23
 _FLOATS = {*WIDER, "f64", "c128"}
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """An operation whose result is another in f64, in `count` of `total` elements."""
 
     node: Node
@@ -56,8 +55,7 @@ class Decision:
         return f"{place}{name} {what} in f64 in {self.count} of {self.total} elements"
 
 
-@dataclass(slots=True)
-class Decisions:
+class Decisions(Struct):
     """What each decision came to, at each visit, in one run; `record` is for the interpreter's trace."""
 
     graph: Graph

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from shardc.graph import Node, Op
 from shardc.interpret.collectives import Blocks
@@ -39,8 +40,7 @@ class Ends(Protocol):
     def join(self, blocks: Blocks, sharding: Sharding, shape: tuple[int, ...]) -> Blocks | None: ...
 
 
-@dataclass(frozen=True)
-class Hooks(Generic[Machine]):
+class Hooks(Struct, Generic[Machine], frozen=True):
     """`check` demands that devices agree where a manual computation's out_shardings say they hold copies.
 
     `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and

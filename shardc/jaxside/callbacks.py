@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct, field
 
 from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
@@ -23,8 +24,7 @@ from shardc.jaxside.untyped import jax
 Function = Callable[..., Any]
 
 
-@dataclass
-class HostFunctions:
+class HostFunctions(Struct):
     """The functions on the host that a program calls, by the names that its text has for them."""
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -64,8 +64,7 @@ class HostFunctions:
         return name
 
 
-@dataclass(frozen=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What an operation of JAX's says: its function of flat arrays, if the program must be given one, a name
     for it, and what the text tells.
     """

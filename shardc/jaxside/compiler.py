@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
@@ -45,8 +46,7 @@ def inside() -> Generator[None]:
         _INSIDE.reset(token)
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """Options of compilations, and what errors call the function. prove: as in shardc.compile."""
 
     name: str

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from jax.custom_derivatives import SymbolicZero
+from msgspec import Struct
 
 from shardc.jaxside.leaves import plain, typed
 from shardc.jaxside.lowered import Lowered, ShardcWarning
@@ -65,8 +65,7 @@ def _run(program: Lowered, leaves: Sequence[Any]) -> list[Any]:
     return typed(program.run(*program.nested(plain(leaves))), jax.tree.leaves(program.results))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pushed:
+class _Pushed(Struct, frozen=True, eq=False):
     """A function with tangents for those of its `count` leaves that are moved."""
 
     function: Flat

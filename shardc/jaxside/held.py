@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from shardc.jaxside.held_operands import WAYS, Opened, with_first
 from shardc.jaxside.lowered import ShardcWarning
@@ -33,8 +34,7 @@ def lifted(closed: Any) -> Any:
     return _Lifting().closed(closed)
 
 
-@dataclass
-class _Scope:
+class _Scope(Struct):
     """The arrays that a jaxpr has to be given, by identity, with its variables for them."""
 
     found: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
@@ -44,8 +44,7 @@ class _Scope:
         return self.found.setdefault(id(array), (array, jax_core().Var(type)))[1]
 
 
-@dataclass
-class _Lifting:
+class _Lifting(Struct):
     """Inner jaxprs that were opened, by identity: equal ones stay one function of the text."""
 
     opened: dict[int, tuple[Any, Opened]] = field(default_factory=dict[int, tuple[Any, Opened]])

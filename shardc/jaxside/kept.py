@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields, is_dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc import api, cache
 from shardc.api import Program
@@ -46,8 +47,8 @@ def compiled(text: str, options: Options, prove: bool | None) -> Program:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_TUPLE, *map(_plain, cast("tuple[Any, ...]", value))]
-    if is_dataclass(value):
-        return [type(value).__name__, *(_plain(getattr(value, f.name)) for f in fields(value) if f.init)]
+    if isinstance(value, Struct):
+        return [type(value).__name__, *(_plain(getattr(value, field)) for field in value.__struct_fields__)]
     return value
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
+from msgspec import Struct
+from msgspec.structs import replace as changed
 
 from shardc import api
 from shardc.collector import no_garbage_collection
@@ -36,8 +36,7 @@ class ShardcWarning(UserWarning):
     """A warning of the compiler, in a compilation that `shardc.jit` began."""
 
 
-@dataclass(frozen=True)
-class Lowered:
+class Lowered(Struct, frozen=True, dict=True):
     """A compiled function.
 
     mlir: what JAX lowered the function to. program: what shardc made of it. results: the tree of the results'
@@ -53,7 +52,7 @@ class Lowered:
     known: tuple[AnyMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
     maps_by_rules: bool = False
-    stage: Callable[[], Any] | None = field(default=None, repr=False)
+    stage: Callable[[], Any] | None = None
 
     @property
     def source(self) -> str:
@@ -187,16 +186,15 @@ class Lowered:
         return changed(self, stage=stage)
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(Struct, frozen=True):
     """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest.
 
     compiled: what makes the Lowered. emitted: what makes JAX's own stage of the emitted program.
     """
 
     stage: Any
-    compiled: Callable[[], Lowered] = field(repr=False)
-    emitted: Callable[[], Any] = field(repr=False)
+    compiled: Callable[[], Lowered]
+    emitted: Callable[[], Any]
 
     def lower(self, **said: Any) -> Any:
         """The Lowered; with options of JAX's, such as lowering_platforms, JAX's own of the emitted program.

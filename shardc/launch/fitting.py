@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.launch.solving import nearest
 from shardc.ops.definition import Rate
@@ -15,8 +15,7 @@ TURNED_BYTES = "turned"
 """What errors call the fit of what is read across its order."""
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
 
     `turned`: bytes/s more of what is read across its order. `multiplied`: bytes/s of what products read and
@@ -33,8 +32,7 @@ class Device:
     fuses: bool = True
 
 
-@dataclass(frozen=True)
-class Timed:
+class Timed(Struct, frozen=True):
     """So many operations and bytes, of which some are read across their order, took `seconds`."""
 
     operations: float

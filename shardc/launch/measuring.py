@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import isqrt
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.launch.fitting import TURNED_BYTES, Device, Timed, rate
 from shardc.launch.solving import nearest
@@ -41,8 +42,7 @@ _ERRORS: dict[str, str] = {
 """What the file calls rates of what is no product."""
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A collective whose operand has `nbytes` on each device took `seconds`; `strided` if its blocks are
     columns."""
 
@@ -52,8 +52,7 @@ class Sample:
     strided: bool = False
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """Where it is measured: what the machine and its link are called, whose processors, and bytes of memory
     of a device."""
 
@@ -70,8 +69,7 @@ def processes(what: str, count: int) -> Site:
     return Site(f"{count} processes, {what}", what, source, memory)
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(Struct, frozen=True):
     """What connects devices, mesh axes that are on one link, and the median errors of the fits."""
 
     links: tuple[Link, ...]

@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import IO, Protocol
+
+from msgspec import Struct, field
 
 from shardc.launch.order import Order, behind_gate, gate, has_ended
 from shardc.launch.parent import end_with, killed_with_this, library
@@ -51,8 +52,7 @@ class Ranks(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """One process to start: its name in messages, what stands before its lines, and how it is run.
 
     `noise` makes for each of its streams what says which lines are not shown. `ranks` knows of those that the
@@ -67,8 +67,7 @@ class Command:
     ranks: Ranks | None = None
 
 
-@dataclass
-class _Running:
+class _Running(Struct):
     """`unwritten`: why lines of its output could not be written."""
 
     command: Command

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 REPEATS = 10
 
@@ -22,8 +22,7 @@ STEADY = 0.05
 Call = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """`together` lets all processes wait for each other; `everyone` stacks the arrays that they give; `wait`
     takes what a run gives, and ends when it is there."""
 

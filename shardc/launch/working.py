@@ -8,13 +8,13 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
 from math import log2
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph.types import DTYPES
 from shardc.launch.fitting import Device, Timed, device
@@ -33,8 +33,7 @@ PRODUCTS = (
 memory: what is sums of few terms, as in attention, and few rows, as in decoding."""
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(Struct, frozen=True):
     """Matrices, each given as it is multiplied or with its dimensions in the other order, as gradients do."""
 
     dtype: str
@@ -92,8 +91,7 @@ ORDERED_SIDES = SIDES[:2]
 """Those of ORDERED, which takes longer."""
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function of two square blocks with the names of `xp`.
 
     For each of their elements: operations at a rate (of sorts for each halving), elements read and written,

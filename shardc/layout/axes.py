@@ -7,23 +7,16 @@ sub-axis, written "x":(pre)size in sdy. A full axis has pre 1 and the mesh's siz
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Axis:
+class Axis(Struct, frozen=True, order=True, cache_hash=True):
     """A mesh axis, or the part of it of `size` positions that `pre` positions are major to."""
 
     name: str
     size: int
     pre: int = 1
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.name, self.size, self.pre)))
-
-    def __hash__(self) -> int:
-        return self._hash
 
     @property
     def end(self) -> int:

@@ -12,11 +12,11 @@ So S(0) -> P leaves every block where it is, among zeros, and B -> P keeps the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.layout.distribute import COMBINE, Array, Blocks, devices_of, global_shape, neutral
 from shardc.layout.mesh import LayoutError
@@ -28,8 +28,7 @@ Region = tuple[tuple[int, int], ...]
 """The first element and the one after the last, per dimension."""
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """`receiver` needs the elements of `region`, and takes them from what `sender` holds."""
 
     sender: int

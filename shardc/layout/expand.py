@@ -9,8 +9,9 @@ Splits of the input carry over to the output, where a device's own sizes take th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.sharding import Dim, Sharding
@@ -20,8 +21,7 @@ from shardc.layout.uneven import Policy
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class LocalExpand:
+class LocalExpand(Struct, frozen=True):
     """What one device computes: `input` of `input_stride` expanded to `sizes`, read by `output_stride`."""
 
     input: Shape
@@ -30,8 +30,7 @@ class LocalExpand:
     output_stride: Shape
 
 
-@dataclass(frozen=True)
-class RepeatAsExpand:
+class RepeatAsExpand(Struct, frozen=True):
     """repeat as a reshape, an expand and a reshape: the shape after each."""
 
     reshape_in: Shape

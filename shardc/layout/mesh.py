@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from shardc.layout.axes import Axis
@@ -27,8 +28,7 @@ class LayoutError(ValueError):
     """A mesh or sharding that cannot be; the text says what is wrong and names the axis or dimension."""
 
 
-@dataclass(frozen=True)
-class Mesh:
+class Mesh(Struct, frozen=True, dict=True, cache_hash=True):
     """Named axes in major-to-minor order, and which device stands at each position.
 
     `device_ids` lists the device at each position in row-major order, None for 0, 1, 2, …. `processes`
@@ -65,7 +65,7 @@ class Mesh:
                     f"the device numbers of mesh {self.name} are not 0 to {self.size - 1}, once each"
                 )
             if self.axes and self.device_ids == tuple(range(self.size)):
-                object.__setattr__(self, "device_ids", None)
+                force_setattr(self, "device_ids", None)
         if self.processes < 1 or self.size % self.processes:
             raise LayoutError(
                 f"{self.size} devices of mesh {self.name} cannot be {self.processes} equal processes"
@@ -75,14 +75,7 @@ class Mesh:
             if len(self.ranks) != self.size or sorted(set(self.ranks)) != list(self.ranks):
                 raise LayoutError(f"mesh {self.name} needs {self.size} ascending ranks, not {self.ranks}")
             if self.ranks == tuple(range(self.size)):
-                object.__setattr__(self, "ranks", None)
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.name, self.axes, self.device_ids, self.processes))
-
-    def __hash__(self) -> int:
-        return self._hash
+                force_setattr(self, "ranks", None)
 
     @cached_property
     def size(self) -> int:

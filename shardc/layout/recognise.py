@@ -7,10 +7,10 @@ those numbers are taken apart again into axes of a given mesh, or into axes made
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.layout.axes import Axis, merge
@@ -21,8 +21,7 @@ from shardc.layout.slices import by_device
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Per dimension the block number of every device, and into how many blocks the dimension is split.
 
     `numbers[i]` is int64[devices]. The last column, `partial` of `partials`, numbers the partial results that
@@ -46,8 +45,7 @@ class Table:
         return (*self.numbers, self.partial)
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """A part of an axis, and which column it counts up by which stride; column None if none."""
 
     axis: Axis

@@ -6,7 +6,8 @@ Most notations name whole axes only; there "x":(1)2 of x=8 becomes an axis of it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.layout.axes import Axis
 from shardc.layout.difference import pieces, split

@@ -8,8 +8,10 @@ ceiling size, the last ones short or empty, as XLA and sdy have it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from shardc.layout.axes import Axis, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
@@ -17,8 +19,7 @@ from shardc.layout.mesh import LayoutError, Mesh
 KINDS = ("sum", "max", "min")
 
 
-@dataclass(frozen=True, slots=True)
-class Dim:
+class Dim(Struct, frozen=True, cache_hash=True):
     """The axes that split one dimension, major to minor; whether more may come; the annotation's priority."""
 
     axes: tuple[Axis, ...] = ()
@@ -31,8 +32,7 @@ class Dim:
         return size_of(self.axes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sharding:
+class Sharding(Struct, frozen=True, cache_hash=True):
     """A tensor's layout on `mesh`.
 
     `replicated` axes may never split this tensor. Over the `unreduced` axes each device holds a partial
@@ -45,27 +45,14 @@ class Sharding:
     replicated: tuple[Axis, ...] = ()
     unreduced: tuple[Axis, ...] = ()
     kind: str = "sum"
-    _hash: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("replicated", "unreduced"):
             axes: tuple[Axis, ...] = getattr(self, name)
             if len(axes) > 1:
-                object.__setattr__(self, name, merge(sorted(axes, key=self.mesh.order)))
+                force_setattr(self, name, merge(sorted(axes, key=self.mesh.order)))
         if not self.unreduced:
-            object.__setattr__(self, "kind", "sum")
-        object.__setattr__(self, "_hash", hash(self._parts()))
-
-    def _parts(self) -> tuple[object, ...]:
-        return (self.mesh, self.dims, self.replicated, self.unreduced, self.kind)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, Sharding) and self._hash == other._hash and self._parts() == other._parts()
+            force_setattr(self, "kind", "sum")
 
     def check(self) -> Sharding:
         """Itself, if known axes are used once each, priorities are of something, and the kind is known.

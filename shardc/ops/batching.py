@@ -7,8 +7,9 @@ first dimension is that of the slices, or one value that all slices share. It gi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.graph.builder import Body
 from shardc.graph.program import Op
@@ -19,8 +20,7 @@ class Unbatched(Exception):
     """The operation runs on no stack of these operands; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """`op` is the operation on one slice, `definition` its OpDef; `given` are its operands as terms, of which
     those in `stacks` have the `size` slices in front. `full(i)` is operand i as a stack, whatever it is.
     `bodies` are its regions, which work on scalars.

@@ -7,8 +7,9 @@ said to be. LayoutError where the attributes name axes that `out_sharding` canno
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.layout import Axis, LayoutError, Sharding
 from shardc.layout.axes import merge

@@ -10,9 +10,11 @@ languages that shardc reads and writes spell it. It refers to NumPy and to nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from shardc.graph import Op, TensorType
 from shardc.ops.batching import Batching
@@ -108,8 +110,7 @@ def in_order(op: Op, lying: Lying) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What running an operation once takes on one device.
 
     `operations` counts arithmetic on elements. `moved` are the bytes read of each operand and written of each
@@ -161,8 +162,7 @@ FREE = Work(lambda op: 0)
 KEEPS = Work(lambda op: 0, kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """How the operation is written in MLIR; dialects/ derives its class from this.
 
     operands, results: names; one that starts with `*` stands for any number. attrs: name -> kind (see
@@ -191,8 +191,7 @@ class Takes(Enum):
     TRUTHS = "anything but zero is true"
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """How programs write the operation. An operator is written as its symbol, a function by its full name.
 
     language: the built-in of the .shard language, and what it takes. numpy, jax: None where a printer of the
@@ -211,8 +210,7 @@ class Spelling:
     variable: str = "t"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class OpDef:
+class OpDef(Struct, frozen=True, kw_only=True, eq=False):
     """One operation. Two definitions are the same only if they are one object; names are unique.
 
     infer is None for operations that are never checked (tokens, tuples); rule for those whose sharding
@@ -243,11 +241,11 @@ class OpDef:
 
     def differentiate(self, derivative: Derivative) -> None:
         """Give the definition its derivative, whose formula names operations that are defined later."""
-        object.__setattr__(self, "derivative", derivative)
+        force_setattr(self, "derivative", derivative)
 
     def batch(self, batching: Batching) -> None:
         """Give the definition its rule for stacks, likewise."""
-        object.__setattr__(self, "batching", batching)
+        force_setattr(self, "batching", batching)
 
     @property
     def dialect(self) -> str:

@@ -9,8 +9,9 @@ transpose of its `vjp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from shardc.graph.builder import Body
 from shardc.graph.program import Op, Region
@@ -21,8 +22,7 @@ class Missing(Exception):
     """The derivative is asked for what the formula has no answer to; the text says what helps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summed:
+class Summed(Struct, frozen=True):
     """A cotangent that is to be summed over these axes, in per-device code; other cotangents over those that
     the operand is the same over and the result is not.
     """
@@ -31,8 +31,7 @@ class Summed:
     axes: tuple[Axis, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One operation in the program that is differentiated.
 
     `value(i)` is operand i, `result(i)` result i, as terms (derivatives/terms.py). `bodies` are its regions
@@ -73,8 +72,7 @@ Vjp = Callable[[Step, Cotangents, frozenset[int]], Mapping[int, Any]]
 """(step, cotangents of the results, operands) -> the cotangents of these operands; zero where left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Derivative:
+class Derivative(Struct, frozen=True):
     """`flows`: the operands that the results depend on smoothly; None for all. `jointly` and `singly`: those
     in which the operation is linear, all together or each by itself.
     """

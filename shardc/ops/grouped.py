@@ -6,8 +6,9 @@ numbers are those of the whole mesh. shardc's own per-device code (ops/collectiv
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph import Dense, Op, TensorType
 from shardc.ops import result_types as types

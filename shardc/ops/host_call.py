@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 KINDS = ("pure_callback", "io_callback", "debug.callback", "debug.print")
 
 
-@dataclass(frozen=True)
-class HostCall:
+class HostCall(Struct, frozen=True):
     """`kind` is JAX's word, `name` that of the function in the program, `manual` the axes over which the code
     around is per-device. `format` and `keywords` are debug.print's.
     """

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.graph import Op
 from shardc.semantics.arrays import Array, Body
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMeaning:
+class KernelMeaning(Struct, frozen=True):
     """A function of shardc.semantics.ops, of the operands and the attributes `keys`.
 
     It is told the shape or dtype of its result if asked; one of `several` results gives a list. NumPy

@@ -7,7 +7,8 @@ registers are treated like our own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import did_you_mean, nearest
 from shardc.graph import Op, TensorType

@@ -7,8 +7,9 @@ drives propagation, the validity check, reshard insertion, localisation, cost an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 Dims = tuple[tuple[int, ...], ...]
 """For each dimension of one tensor the indices of its factors, major to minor."""
@@ -23,8 +24,7 @@ class Kind(Enum):
     PERMUTATION = "permutation"  # results need neighbours' data
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """One factor: its size, its kind, and whether propagation through it is blocked.
 
     `plain` says whether every device may run the same operation on its blocks when this factor is sharded,
@@ -43,8 +43,7 @@ class Factor:
         return self.kind in (Kind.PASS, Kind.REDUCTION) if self.plain is None else self.plain
 
 
-@dataclass(frozen=True, slots=True)
-class FactorRule:
+class FactorRule(Struct, frozen=True):
     """How the dimensions of operands and results correspond, and how partial results flow.
 
     `reduction` is how results that are partial over a REDUCTION factor combine: sum, max, min; None where

@@ -6,9 +6,10 @@ Its accessors read attributes with a type; a missing or ill-typed one is a Shape
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar, cast
+
+from msgspec import Struct
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis
@@ -22,8 +23,7 @@ class ShapeError(ValueError):
     """Operands, attributes or results that don't fit the operation; the text says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class UntypedOp:
+class UntypedOp(Struct, frozen=True):
     """An operation before its result types are known.
 
     `given` are the result types the program states, if it does. `region_results` are, per region, the

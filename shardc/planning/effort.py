@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass
-class Effort:
+class Effort(Struct):
     """Entries that are not zero, of all matrices together, and moves: what takes a hundredth of a millisecond
     each. There may be a `most`."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
@@ -13,8 +12,7 @@ Matrix = NDArray[np.float64]
 TOGETHER = 2_000_000  # edges, each seen from all starts, that are looked at in one go: some megabytes
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(Struct, frozen=True):
     """The edges of a graph: the nodes that each leads from and to, and its length, 0 or more."""
 
     sources: NDArray[np.int64]

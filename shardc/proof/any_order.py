@@ -14,9 +14,9 @@ argmax is found. A literal counts once however often it is joined, as where ever
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.proof import field
@@ -32,8 +32,7 @@ _NONE = ((-2.0, 2.0),)
 _UPPER, _MARK, _SMALL = map(np.uint64, (0xFFFF_FFFF_0000_0000, 0x81FF_FFFF_0000_0000, 0x3E00_0000_0000_0000))
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOrder(Order):
+class AnyOrder(Struct, Order, frozen=True):
     """The order of one draw. intervals: where elements may be."""
 
     key: int

@@ -11,10 +11,11 @@ batch are then treated alike, and their number can be reduced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, Region, Value, walk
 from shardc.graph.attrs import GatherDims, ScatterDims
@@ -51,8 +52,7 @@ def _places(dims: GatherDims | ScatterDims) -> tuple[int, ...]:
     return dims.start_index_map if isinstance(dims, GatherDims) else dims.scatter_dims_to_operand_dims
 
 
-@dataclass(slots=True)
-class _Bodies:
+class _Bodies(Struct):
     """Regions that are rewritten. number: the last node of the program."""
 
     graph: Graph
@@ -117,8 +117,7 @@ class _Bodies:
         return [replace(like, id=self.number, operands=tuple(values), results=result)]
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """Arrays that follow from constants alone, by value."""
 
     graph: Graph

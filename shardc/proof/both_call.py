@@ -14,7 +14,8 @@ they are equal for any function in the place of these two. What does not fit ref
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node
@@ -96,7 +97,6 @@ def _by_type(graph: Graph) -> dict[object, list[Node]]:
     return found
 
 
-@dataclass(slots=True)
 class AllEqual(Lemmas):
     """The calls of one draw, of which both programs take and make the same blocks.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 from shardc.graph import Graph
 from shardc.proof.draws import Draw
@@ -26,8 +27,7 @@ LOCAL = "local"
 """How a program is read that --emit local prints."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What a certificate states."""
 
     shapes: Reduced

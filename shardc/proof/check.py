@@ -16,9 +16,10 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
@@ -49,8 +50,7 @@ class Refused(Exception):
     """The certificate does not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Replay:
+class _Replay(Struct, frozen=True):
     """A draw, what both programs gave, and the loops that were taken by induction."""
 
     draw: Draw

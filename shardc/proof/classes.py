@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, prod
+
+from msgspec import Struct, field
 
 from shardc.layout import Axis
 
@@ -28,8 +29,7 @@ Factors = tuple[tuple[int, int], ...]
 """Sizes before and after, major to minor, whose product a size is."""
 
 
-@dataclass(slots=True)
-class Classes:
+class Classes(Struct):
     """A union-find over dimensions; `inner` of a member relative to the one above it."""
 
     above: dict[Key, tuple[Key, Fraction]] = field(default_factory=dict[Key, "tuple[Key, Fraction]"])
@@ -94,8 +94,7 @@ class Classes:
         return iter(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """A dimension of `blocks * unit * inner` elements, of whose unit `kept` stay."""
 
     blocks: int
@@ -104,8 +103,7 @@ class Sized:
     inner: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shrunk:
+class Shrunk(Struct, frozen=True):
     """What becomes of a dimension: factors of its size, major to minor, each element of which is `inner`."""
 
     factors: Factors

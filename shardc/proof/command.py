@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.compilation import emit, lower
@@ -21,8 +21,7 @@ from shardc.proof.report import lines
 Write = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Judged:
+class Judged(Struct):
     """The local program, and the emitted text where that was read back.
 
     fails: whether it is not to be used.

@@ -8,9 +8,9 @@ these every index is an affine function of the number of the iteration.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.types import is_inexact
@@ -28,8 +28,7 @@ _STARTS = {hlo.dynamic_slice.name: 1, hlo.dynamic_update_slice.name: 2}
 """Operation -> the first of its operands that say where it begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trips:
+class Trips(Struct, frozen=True):
     """states: carried number -> value, before each iteration and after the last. alike: by iteration."""
 
     states: tuple[Mapping[int, Blocks], ...]
@@ -47,8 +46,7 @@ class Trips:
         return list(found.values())
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """Values that are known, by id, those of them that vary with the iteration, and what was decided."""
 
     values: dict[int, Blocks]

@@ -9,9 +9,10 @@ by p. Draws are independent, so the chances of each are multiplied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, cast
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
@@ -91,8 +92,7 @@ _TREES = {hlo.reduce.name, hlo.reduce_window.name}
 _REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.name, hlo.reduce_scatter.name}
 
 
-@dataclass(slots=True)
-class Degrees:
+class Degrees(Struct):
     """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw.
 
     proved: the loops that were taken by induction, and the calls of layers that are proved once; compared:

@@ -10,8 +10,8 @@ is small.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
@@ -23,8 +23,7 @@ from shardc.proof.report import brief, lines
 from shardc.proof.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The global program, as it was before it was compiled, and whether all is to be proved."""
 
     whole: Graph | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, is_float
 from shardc.graph.attrs import Dense

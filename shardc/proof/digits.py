@@ -11,9 +11,10 @@ values are all treated alike takes fewer of them, in both programs, as elements 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
+
+from msgspec import Struct, field
 
 from shardc.layout import Axis, Mesh
 from shardc.proof.classes import Classes, Factors, Key, Part, Sized
@@ -33,8 +34,7 @@ Indices = tuple[Sequence[Key], Sequence[str]]
 """The dimensions, and the axes, that an operation has indices of at once; some more than once."""
 
 
-@dataclass(slots=True)
-class Axes:
+class Axes(Struct):
     """The axes of a mesh: the parts that programs name, and axes that keep their sizes, with the reasons."""
 
     mesh: Mesh | None = None
@@ -59,8 +59,7 @@ class Axes:
             self.pinned.setdefault(name, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(Struct, frozen=True):
     """Digits of `number` with steps from `low` to `high`, which are those of another from `base` on."""
 
     number: Number
@@ -73,8 +72,7 @@ class _Segment:
         return self.base * (self.high // self.low)
 
 
-@dataclass(slots=True)
-class Digits:
+class Digits(Struct):
     """The digits of all numbers, and what becomes of them."""
 
     axes: Axes

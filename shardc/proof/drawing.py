@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import ceil, log
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import is_inexact
@@ -69,8 +71,7 @@ _HOPELESS = 0.5
 """The chance that one draw misses from which on no more are drawn."""
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """The draws so far. divides: draw with the field's inverses, which the equality may need. deciding: draws
     that are added where there are decisions (`decides`); real: where any other order makes a difference.
     """

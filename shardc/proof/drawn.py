@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.analysis.manual import per_device_lines
 from shardc.diagnostics import ShardcError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from shardc.graph import Graph, Node, TensorType
@@ -58,8 +58,7 @@ Place = tuple[int, int]
 """The number of the program, as they were run, and the node."""
 
 
-@dataclass(slots=True)
-class Draw:
+class Draw(Struct):
     """The random choices of one run of both programs; `seed` and `kind` give them all.
 
     divides: whether 1 / x is the field's inverse, not one more random function. What is equal with any

@@ -10,9 +10,9 @@ in which programs differ.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import field
 
 from shardc.proof.any_order import AnyOrder, Numbers
 from shardc.proof.field import PRIME, Residues
@@ -21,8 +21,7 @@ MOST = 1 << 19
 """So many values are kept, in one run of a program; what is joined of more counts each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class EachOnce(AnyOrder):
+class EachOnce(AnyOrder, frozen=True):
     """joined: by the direction (1 for the greater) and a residue, the residues that it was joined of."""
 
     joined: dict[tuple[int, int], frozenset[int]] = field(

@@ -8,9 +8,10 @@ each multiplication and addition. What is decided on floats, and a cast to 8 bit
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import FP8, Graph, Node, Region, walk
@@ -146,8 +147,7 @@ def beyond(size: str, most: int) -> str:
     return f"its work is that of {size}, and up to {most:,} are proved unasked"
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """The work that a proof may be in all; what each operation is, by node, is found once."""
 
     most: int

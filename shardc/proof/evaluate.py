@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
@@ -50,8 +50,7 @@ MOST_TURNS = 1 << 11
 """Turns of a loop that is run in full, in one run of a program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """The results (each in a list, which may be made later), for every loop (by node) a bound on how often it
     ran, and the loops that were proved by induction.
     """

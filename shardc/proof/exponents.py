@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
@@ -34,8 +34,7 @@ def has_exp(graph: Graph) -> bool:
     return any(node.name == hlo.exponential.name for node in nodes)
 
 
-@dataclass(slots=True)
-class Exponents:
+class Exponents(Struct):
     """The arguments of every exp, in the order in which a program comes to them; by the program's number."""
 
     recorded: dict[int, list[Residues]] = field(default_factory=dict[int, "list[Residues]"])

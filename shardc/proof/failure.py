@@ -7,11 +7,12 @@ as good as a name). From the wrong result the way goes back through values that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Location, Node, walk
@@ -30,8 +31,7 @@ Pairs = Mapping[int, tuple[Array, Array]]
 """What results are to be, and are, by number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The first element of a result that differs, and the operations back to the first wrong value.
 
     really: whether the real values differ, too, by more than constants do that are rounded. whole: where the
@@ -77,8 +77,7 @@ def difference(
     return Difference(seen.number, index, want.shape, *values, seen.really, path, loc, seen.rounded, there)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """A result, or a part of a complex one: whether its real values differ, whether they do by as little as
     rounded constants change, and where.
     """

@@ -9,15 +9,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Node, Region, Value, walk
 from shardc.interpret.liveness import captures
 from shardc.ops import Trait, func, has, hlo, sdy
 
 
-@dataclass(slots=True)
-class Copy:
+class Copy(Struct):
     """A copy of a graph that grows: what is copied into it gets new values and nodes."""
 
     graph: Graph
@@ -130,8 +131,7 @@ def made_anywhere(region: Region) -> dict[int, Node]:
     return {**spread, **constants(region)}
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Operations in a row, without what can be made anywhere; `again` is what of that they use, by value,
     each after what it is made of.
     """

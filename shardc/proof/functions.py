@@ -6,9 +6,9 @@ Of complex numbers each part of the result is a random function of both parts of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType

@@ -12,9 +12,9 @@ dealt) refutes nothing: the loop is run in full.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region, TensorType, walk
 from shardc.interpret.devices import Blocks, Lockstep
@@ -41,8 +41,7 @@ class Replan(Exception):
         self.disagree = disagree
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """What is done with the global program's loops, by their numbers.
 
     in_full: run all iterations. also: iterations to be proved besides, as the per-device program tells them
@@ -55,8 +54,7 @@ class Plan:
     layers: set[int] | None = None
 
 
-@dataclass(slots=True)
-class Note:
+class Note(Struct):
     """What the global program left of one run of a loop. The last of `before` is what follows the loop.
 
     count, chosen: of iterations, and which were proved. entry, first: what is carried into it and out of the
@@ -73,8 +71,7 @@ class Note:
     after: list[list[Array]] = field(default_factory=list["list[Array]"])
 
 
-@dataclass(slots=True)
-class Loops:
+class Loops(Struct):
     """The loops of one draw, in the order in which both programs come to them; None: run in full."""
 
     draw: Draw
@@ -94,8 +91,7 @@ class Loops:
         return np.random.default_rng(self.draw.key("loop", number, *place))
 
 
-@dataclass(slots=True)
-class Leader:
+class Leader(Struct):
     """Runs the loops and layers of the global program."""
 
     loops: Loops
@@ -143,8 +139,7 @@ class Leader:
         raise AssertionError
 
 
-@dataclass(slots=True)
-class Follower:
+class Follower(Struct):
     """Runs the loops and layers of the per-device program, as the global program's were run."""
 
     loops: Loops

@@ -15,8 +15,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+
+from msgspec import Struct, field
 
 from shardc.proof.classes import Classes, Key, Shrunk
 from shardc.proof.products import Product
@@ -28,8 +29,7 @@ PIECE = 2
 """Stands for the number of a program in the keys of pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """`size` elements of a dimension from a place on are those of another from a place on; in which line."""
 
     whole: Key
@@ -44,8 +44,7 @@ class Stretch:
         return (self.whole, self.start), (self.part, self.begin)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """What becomes of a dimension that is joined of pieces: for each its size, and what becomes of that."""
 
     pieces: tuple[tuple[int, Shrunk | Product | None], ...]
@@ -70,8 +69,7 @@ class Row:
         return dict(zip(begins, accumulate(self.sizes, initial=0), strict=True))[old]
 
 
-@dataclass(slots=True)
-class Joined:
+class Joined(Struct):
     """The pieces of dimensions. cuts: where classes (by their first members) begin new ones."""
 
     classes: Classes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, SupportsIndex
+
+from msgspec import Struct
 
 from shardc.interpret.devices import Blocks
 from shardc.layout import Sharding
@@ -38,8 +39,7 @@ class Later(list[Array]):
         return super().__getitem__(place)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A value of the global program, and the layout in which the devices hold it."""
 
     value: Blocks

@@ -8,8 +8,9 @@ of this is guessed; what is guessed wrongly does not prove (lemmas.py), and refu
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Region
 from shardc.graph.repeats import repeats
@@ -36,8 +37,7 @@ Paired = dict[int, tuple[int, int]]
 """Node of a call -> the kind of layer, and which layer of the kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """Both programs with calls for layers. fixed: by kind, the numbers of arguments that are the same value
     in all layers of it, of the global program and the per-device one.
     """

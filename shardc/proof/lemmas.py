@@ -13,9 +13,9 @@ for them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region
 from shardc.interpret.devices import Blocks, Lockstep
@@ -38,8 +38,7 @@ class NoLemma(Exception):
         self.kinds = kinds
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """A layer of the global program: what it took and made; `fresh`: what the first of a kind ran from."""
 
     taken: list[Blocks]
@@ -47,8 +46,7 @@ class Run:
     fresh: list[Blocks] | None = None
 
 
-@dataclass(slots=True)
-class Lemma:
+class Lemma(Struct):
     """What the first layer of a kind showed, for every argument (None: it is the same in all layers) and
     result of the per-device layer; same: results of the global layer that are what it takes, or another
     result.
@@ -59,8 +57,7 @@ class Lemma:
     same: Mapping[int, tuple[bool, int]]
 
 
-@dataclass(slots=True)
-class Lemmas:
+class Lemmas(Struct):
     """The layers of one draw. failed: the kinds that run in full. known: what an earlier draw showed, which
     is tried first, since in a tied draw values may be equal by chance.
     """

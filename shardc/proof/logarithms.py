@@ -11,7 +11,8 @@ is laid out before the logarithm. Over the reals nothing changes: where s is bel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Node, Region, TensorType, Value, is_float, walk
 from shardc.graph.program import Attrs
@@ -26,8 +27,7 @@ def with_logarithms(shapes: Reduced) -> Reduced:
     return replace(shapes, whole=_Rewriter.of(shapes.whole), local=_Rewriter.of(shapes.local))
 
 
-@dataclass(slots=True)
-class _Rewriter:
+class _Rewriter(Struct):
     """Copies a program; `nodes` counts."""
 
     new: Graph

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.graph import Op, TensorType
 from shardc.graph.attrs import Dense, DotDims

@@ -9,9 +9,8 @@ are, and what it makes of literals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph.types import DTYPES
 from shardc.proof.field import Residues, distinct, hashed, negate
@@ -19,8 +18,7 @@ from shardc.proof.values import make, special, whole
 from shardc.semantics.arrays import Array, quiet
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """The residues that are numbers of a dtype, in one draw."""
 
     parts: list[Residues] = field(default_factory=list[Residues])

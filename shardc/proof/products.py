@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import prod
+
+from msgspec import Struct, field
 
 from shardc.proof.classes import Classes, Key, Shrunk
 
@@ -23,8 +24,7 @@ Merge = tuple[list[Key], Key, str]
 """Dimensions, major to minor, that are one, and the line of the reshape."""
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct, frozen=True):
     """What becomes of a dimension that is others, major to minor: their sizes, and what becomes of these."""
 
     parts: tuple[tuple[int, Shrunk | None], ...]
@@ -47,8 +47,7 @@ class Product:
         return {0: 0, prod(size for size, _ in self.parts): self.size}[old]
 
 
-@dataclass(slots=True)
-class Products:
+class Products(Struct):
     """The dimensions that are products. parts: of each class; owners: the class of each."""
 
     classes: Classes

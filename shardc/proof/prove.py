@@ -10,7 +10,7 @@ small ones, unasked.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import Node, Region
@@ -54,8 +55,7 @@ def reach(
     return found.most
 
 
-@dataclass(slots=True)
-class _Reach:
+class _Reach(Struct):
     program: Program
     name: str
     count: int

@@ -16,7 +16,9 @@ Axes of the mesh whose positions are all treated alike shrink in the same way (d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.graph import Graph, walk
 from shardc.layout import Mesh, size_of
@@ -38,8 +40,7 @@ TABLES = (uniform_collectives, uniform_indexing, uniform_regions, uniform_sums)
 """What must have been imported: how operations treat dimensions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
+class Reduced(Struct, frozen=True):
     """The two programs at reduced shapes, what was done to which sizes and axes, and what kept others."""
 
     whole: Graph

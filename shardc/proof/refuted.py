@@ -6,7 +6,7 @@ differ only since other numbers are cast to 8 bits (narrow.py), which are rounde
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.proof.drawing import Run

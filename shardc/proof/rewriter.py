@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Node, Region, TensorType, Value
 from shardc.graph.attrs import Dense

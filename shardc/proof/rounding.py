@@ -11,11 +11,12 @@ that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from ml_dtypes import finfo
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES, is_float
@@ -37,16 +38,15 @@ def unit(dtype: str) -> float:
     return max(own, float(np.finfo(np.float32).eps))
 
 
-@dataclass(slots=True)
-class Constants:
+class Constants(Struct, dict=True):
     """The numbers of one run of a program that no argument goes into, with the units of their dtypes."""
 
     graph: Graph
     found: list[Array] = field(default_factory=lambda: [np.empty(0, _NUMBER)])
-    varying: set[int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.varying = varying(self.graph)
+    @cached_property
+    def varying(self) -> set[int]:
+        return varying(self.graph)
 
     def note(self, node: Node, values: Sequence[Blocks]) -> None:
         """Those among the results of an operation."""
@@ -67,8 +67,7 @@ class Constants:
         return mine[~np.isin(mine["residue"], distinct(others["residue"]))]
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """Numbers in the order of their residues, whose shadows are moved by a unit."""
 
     numbers: Array

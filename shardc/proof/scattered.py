@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node
 from shardc.graph.attrs import Dense
@@ -27,8 +28,7 @@ from shardc.proof.products import Merge
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """A dimension is the blocks, along axes, of another: in which collective."""
 
     node: int
@@ -42,8 +42,7 @@ class Blocks:
         return self.whole[0], self.node
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(Struct):
     """What makes a program's values, and what takes them."""
 
     graph: Graph

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import cast
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.analysis.loops import Constants
 from shardc.graph import Node
@@ -48,8 +48,7 @@ Masks = dict[tuple[int, int], tuple[Axis, int, int]]
 """Comparisons of positions along an axis with numbers, by program and node: the number's operand, and it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """What becomes of numbers near the multiples of a length; each element stands for so many in sums."""
 
     length: int
@@ -75,8 +74,7 @@ def near(number: int, length: int, new: int) -> int:
     return turns * new + number - turns * length
 
 
-@dataclass(slots=True)
-class Shorter:
+class Shorter(Struct):
     """One axis, in both programs. lengths: for every class of dimensions along it, the size of its blocks."""
 
     name: str

@@ -7,8 +7,9 @@ Over the reals nothing changes. Emitted texts have no such absolute values.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.sizes import Sizes, has_absolute
 from shardc.graph import Dense, Graph, Node, Region

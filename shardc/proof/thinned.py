@@ -8,12 +8,12 @@ mesh x = 128 of which x = 5 is left: its positions stand for 1, 1, 1, 1 and 124
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import cast
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.groups import position_over
@@ -22,13 +22,10 @@ from shardc.proof.digits import Digits
 from shardc.proof.shorter import Masks, Pairs, near, runs
 
 
-@dataclass(frozen=True)
-class Thinned(Mesh):
+class Thinned(Mesh, frozen=True, dict=True, cache_hash=True):
     """stands_for: for each axis, how many positions each of those that are left stands for."""
 
     stands_for: tuple[tuple[str, tuple[int, ...]], ...] = ()
-
-    __hash__ = Mesh.__hash__
 
     @cached_property
     def counts(self) -> dict[str, tuple[int, ...]]:
@@ -44,8 +41,7 @@ def weights(mesh: Mesh, axes: Sequence[Axis]) -> list[int]:
     return found.tolist()
 
 
-@dataclass(slots=True)
-class Remeshed:
+class Remeshed(Struct):
     """Writes a program for a mesh with other axes: masks are as in Shorter, with the new numbers."""
 
     whole: Mesh | None
@@ -106,11 +102,10 @@ class Remeshed:
         return Sharding(self.mesh(old.mesh), dims, unreduced=parts, kind=old.kind)
 
 
-@dataclass(slots=True)
-class Thinner(Remeshed):
+class Thinner(Remeshed, kw_only=True):
     """Axes of which each position stands for some that are like it."""
 
-    digits: Digits = field(kw_only=True)
+    digits: Digits
 
     def axis(self, old: Axis) -> Axis:
         return self.digits.thinner(old)
@@ -129,11 +124,10 @@ class Thinner(Remeshed):
         return found
 
 
-@dataclass(slots=True)
-class Shortened(Remeshed):
+class Shortened(Remeshed, kw_only=True):
     """Axes that are shorter, with their ends as they were: all positions stand for equally many."""
 
-    found: dict[str, int] = field(kw_only=True)
+    found: dict[str, int]
 
     def axis(self, old: Axis) -> Axis:
         return Axis(old.name, self.found[old.name]) if old.name in self.found and old.size > 1 else old

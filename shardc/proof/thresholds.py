@@ -11,11 +11,12 @@ thresholds that are a little apart, one in each program, are told apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import atanh, exp, isfinite, log
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.graph import Dense, Graph, Node, is_float, walk
 from shardc.ops import Trait, has, hlo
@@ -49,8 +50,7 @@ _INVERSES: dict[str, Callable[[float], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """What to draw, and whether one program has a threshold that the other one lacks."""
 
     intervals: tuple[Interval, ...] = ()
@@ -100,8 +100,7 @@ def _exactly(thresholds: Iterator[tuple[Fraction, bool]]) -> dict[Fraction, bool
     return found
 
 
-@dataclass(slots=True)
-class _Program:
+class _Program(Struct):
     """The operations that make values, what regions' arguments come from, and which values are one number."""
 
     graph: Graph

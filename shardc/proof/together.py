@@ -7,8 +7,9 @@ products, and sums, maxima and minima along dimensions, are done to a stack of t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from shardc.graph import Op
 from shardc.graph.attrs import DotDims

@@ -9,11 +9,13 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import gcd, prod
 from operator import mul
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.attrs import Dense
@@ -27,8 +29,7 @@ from shardc.proof.products import Merge, Products
 from shardc.proof.scattered import Blocks
 
 
-@dataclass(slots=True)
-class Program:
+class Program(Struct, dict=True):
     """One of the two programs, whose dimensions join the classes."""
 
     number: int
@@ -59,10 +60,10 @@ class Program:
     joined: Joined | None = None
     products: Products | None = None
     """Dimensions that are laid one after the other, and those that are flattened, once these are known."""
-    mesh: Mesh | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.mesh = only_mesh(self.graph)
+    @cached_property
+    def mesh(self) -> Mesh | None:
+        return only_mesh(self.graph)
 
     def key(self, value: int, dim: int) -> Key:
         return (self.number, value, dim)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from shardc.proof.draws import Draw
@@ -23,8 +24,7 @@ class Verdict(Enum):
     NOT_PROVED = "not proved"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """The verdict, and what it rests on.
 
     chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.

@@ -7,7 +7,8 @@ into an iteration to what the one before made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Location, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -18,8 +19,7 @@ _LONGEST = 12
 _CALLEE = {func.call.name: "callee", hlo.composite.name: "decomposition"}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """An operation of the per-device program."""
 
     name: str
@@ -32,8 +32,7 @@ def way_back(graph: Graph, result: int, wrong: Mapping[int, int]) -> tuple[Step,
     return tuple(steps if len(steps) <= _LONGEST else steps[: _LONGEST // 2] + steps[-_LONGEST // 2 :])
 
 
-@dataclass(slots=True)
-class _Way:
+class _Way(Struct):
     """sources: argument of a region that was gone into -> what it may be."""
 
     graph: Graph

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region
@@ -34,8 +35,7 @@ def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | No
     return builder.finish()
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     """The values of one instance of a function."""
 
     root: str

@@ -12,7 +12,7 @@ as well, and have copies for each way that one use lays them out: k[:, None] + k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from shardc.graph import Function, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -40,8 +40,7 @@ def split_constants(editor: Editor, moved: bool = False) -> Constants:
     return found
 
 
-@dataclass(slots=True)
-class Constants:
+class Constants(Struct):
     """What was found to be constant.
 
     `nodes` are the original ones, in program order; `calls` those of functions, originals and copies, that

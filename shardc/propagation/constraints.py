@@ -8,8 +8,9 @@ loop: there the other uses read the constraint's result instead, and only partia
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph import Node, Region
 from shardc.layout import Sharding, unconstrained

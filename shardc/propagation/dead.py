@@ -7,7 +7,8 @@ use is visited once, and removed after them. Graphs keep theirs: here they just 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -52,8 +53,7 @@ _NAMED = (func.call.name, sdy.func_data_flow_edge.name)
 """What stays for what other functions say."""
 
 
-@dataclass(slots=True)
-class Dead:
+class Dead(Struct):
     """The dead links of a flow, by number.
 
     `users[n]` are the dead links that use results of n. `makers[n]` are the links that made operands of n,

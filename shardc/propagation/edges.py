@@ -8,8 +8,10 @@ by an identity operation; its *targets* share one sharding, which is kept by the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.manual import inside
 from shardc.graph import Graph, Node, Region
@@ -18,8 +20,7 @@ from shardc.ops import func, hlo, sdy
 from shardc.propagation.manual import Border, complete
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """One edge.
 
     `sources` are uses: (node, operand number), where the node is the operation or the terminator of one of
@@ -38,8 +39,7 @@ class Edge:
         return (self.owner, *self.others)
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(Struct, frozen=True):
     """The edges of one operation: those owned by its regions' arguments, and those owned by its results."""
 
     arguments: tuple[Edge, ...] = ()

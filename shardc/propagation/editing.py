@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Location, Node, Region, walk
 from shardc.layout import Axis, Dim, Sharding
@@ -12,8 +14,7 @@ from shardc.ops import func, sdy
 from shardc.propagation.edges import EdgesOf, edges_of
 
 
-@dataclass(slots=True)
-class Editor:
+class Editor(Struct):
     """`graph` is the copy: ids of values and nodes stay, new ones come after them.
 
     `first_node` and `first_value` are the first new ids. `copies` maps the id of a node that was copied from
@@ -82,8 +83,7 @@ class Editor:
         return Node(self._next - 1, name, operands, results, attrs, (), loc)
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(Struct):
     """Where each value of a graph is made and used, kept right as uses are redirected and nodes moved."""
 
     graph: Graph

@@ -6,7 +6,8 @@ shardc itself needs none of this: it can cut a dimension that its axes don't div
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.graph import Graph
 from shardc.layout import Axis, Dim, Sharding

@@ -7,8 +7,9 @@ call has places and links of its own, so the two bodies may be sharded different
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from shardc.graph import Node, TensorType
 from shardc.layout import Sharding
@@ -21,8 +22,7 @@ Path = tuple[int, ...]
 """The calls that lead from a function to an instance of another: the ids of their nodes."""
 
 
-@dataclass(slots=True, eq=False)
-class Link:
+class Link(Struct, eq=False):
     """One operation or edge: its rule, and the places of its operands and results.
 
     `kind` is the name that op priorities go by. `shared` says that an operand that is not a scalar has
@@ -41,8 +41,7 @@ class Link:
     fixed: Direction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """One body of `function`, reached from function `root` by `path`: the place of each of its values."""
 
     root: str
@@ -51,8 +50,7 @@ class Instance:
     places: dict[int, int]
 
 
-@dataclass(slots=True)
-class Flow:
+class Flow(Struct):
     """Places 0 to n - 1 with the shardings they start with, and links in program order.
 
     `touches[p]` lists the links to visit again when place p changes, most urgent last. `peers[p]` are the

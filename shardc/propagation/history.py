@@ -6,7 +6,8 @@ for visit in history(result, recorder): visit.step, visit.link, visit.gains
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
@@ -14,8 +15,7 @@ from shardc.propagation.flow import Flow, Link
 from shardc.propagation.provenance import ShardingChange, seen_by
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(Struct, frozen=True):
     """`axis` came to `tensor` from `source` (numbers of tensors, operands first), where it was `held`."""
 
     axis: Axis
@@ -24,8 +24,7 @@ class Gain:
     held: Axis
 
 
-@dataclass(slots=True)
-class RecordedVisit:
+class RecordedVisit(Struct):
     """One visit of a link that changed something, and when: `step` counts such visits."""
 
     step: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, Op, walk
 from shardc.ops import hlo, op_of, sdy

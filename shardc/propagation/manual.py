@@ -5,14 +5,14 @@ Outside, a dimension's axes are manual ones and then free ones. Inside, only the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.manual import inside
 from shardc.layout import Sharding
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
+class Border(Struct, frozen=True):
     """One value that crosses the border.
 
     `outer` is its annotation outside. An argument's sharding is kept as the body sees it and is compared

@@ -6,15 +6,16 @@ Only copies that differ in their shardings, or in those of what they are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.graph import Node, Region, walk
 from shardc.ops import func, sdy
 from shardc.propagation.editing import Editor
 
 
-@dataclass(frozen=True, slots=True)
-class Renumbering:
+class Renumbering(Struct, frozen=True):
     """Old -> new ids of the nodes and values that preparation had made and that stay."""
 
     nodes: dict[int, int]

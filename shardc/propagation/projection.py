@@ -9,8 +9,9 @@ stay where they are, but nothing in that dimension can be propagated any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
+
+from msgspec import Struct
 
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
 from shardc.ops.rule import Dims, FactorRule
@@ -19,8 +20,7 @@ from shardc.propagation.lists import Axes, extends
 _OPEN = Dim(open=True)
 
 
-@dataclass(slots=True)
-class FactorSharding:
+class FactorSharding(Struct):
     """The axes of one factor in one tensor.
 
     `minor_most` says that it is the last factor of its dimension, which axes need not divide.
@@ -32,8 +32,7 @@ class FactorSharding:
     overflow: Axes = ()
 
 
-@dataclass(slots=True)
-class TensorProjection:
+class TensorProjection(Struct):
     """One tensor: its factors by index, and the axes that may not split it."""
 
     factors: dict[int, FactorSharding]
@@ -49,8 +48,7 @@ class TensorProjection:
         return True
 
 
-@dataclass(slots=True)
-class Projection:
+class Projection(Struct):
     """All tensors of one operation, and the sizes of its factors."""
 
     operands: list[TensorProjection]

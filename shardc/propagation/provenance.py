@@ -10,7 +10,8 @@ Nothing is recorded, and nothing is paid, unless a recorder is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
@@ -22,8 +23,7 @@ ShardingChange = tuple[Link, int, "Sharding | None", Sharding]
 """A link, the tensor of it that changed, and its sharding before and after."""
 
 
-@dataclass(slots=True)
-class Recorder:
+class Recorder(Struct):
     """Keeps every change, in order."""
 
     changes: list[ShardingChange] = field(default_factory=list[ShardingChange])
@@ -32,8 +32,7 @@ class Recorder:
         self.changes.append((link, tensor, before, after))
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """One step of an axis: `link` gave it to dimension `dim` of `place`, along `factor`.
 
     `link` is None where the place is in a sharding group with the one that got it.

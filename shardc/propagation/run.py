@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic, warn
@@ -30,8 +32,7 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Which layers run. `strategy` is a key of STRATEGIES; `conservative` splits no axis and uses the
     rules of rules/conservative.py.
 
@@ -52,8 +53,7 @@ class Options:
     moved_constants: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PropagatedBody:
+class PropagatedBody(Struct, frozen=True):
     """What propagation found for one instance of a function: value id -> sharding, None where it found none.
 
     `path` holds the ids of the calls that lead to it from function `root`; () for the function itself.
@@ -67,8 +67,7 @@ class PropagatedBody:
     places: dict[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The outcome. `bodies` has every instance of every function; `results` the shardings of the results of
     the functions that the outside calls.
 

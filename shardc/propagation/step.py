@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from shardc.layout import Mesh, Sharding
 from shardc.ops.rule import FactorRule
@@ -22,8 +23,7 @@ class Strategy(Enum):
     AGGRESSIVE = "aggressive"
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """Everything about a visit but the shardings.
 
     `border` translates the sharding of the one result, when the operands are on the other side of a manual

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.layout import Axis, cut
 from shardc.propagation.basic import beside_others
@@ -20,8 +21,7 @@ REASONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """`axis` is on dimension `source_dim` of `source` and did not come to `dim` of `place` through `link`.
 
     `reason` is one of REASONS: the dimension is closed; the axis is kept from this tensor, or is one it is

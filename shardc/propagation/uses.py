@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from shardc.propagation.flow import Link
 from shardc.propagation.priorities import EDGE
@@ -11,8 +11,7 @@ Use = tuple[Link | None, int]
 """A link that uses a value, or None if the use propagates nothing, and the id of its node."""
 
 
-@dataclass(slots=True, eq=False)
-class FlowValue:
+class FlowValue(Struct, eq=False):
     """A value of one instance: its place, the link that made it, and the links that use it.
 
     `uses` is in the order in which the operations were built. `staying` are those whose operation is not

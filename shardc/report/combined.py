@@ -17,8 +17,9 @@ program is quickest, all combined:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
@@ -60,8 +61,7 @@ TURNS = 3
 """How often one learns from the quickest plan; most are no quicker after one or two."""
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A plan: the options of passes that make it, the nanoseconds that the whole program takes, and what was
     combined."""
 

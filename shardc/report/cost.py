@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.analysis import per_device
 from shardc.analysis.per_device import Peak
@@ -16,8 +16,7 @@ from shardc.report.traffic import Collective, collectives
 from shardc.report.work import Work, work
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Per device, in bytes and operations. `axes` are the mesh's names and sizes, `devices` their product.
 
     bytes: what a device sends in all collectives; `at_least`, where data say how often a loop runs.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.per_device import PerDeviceProgram
@@ -12,8 +14,7 @@ from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, has
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """`node` runs `times` times; with `at_least`, in a loop that the program's data end, counted once.
     `calls` are the ids of the calls around it, outermost first."""
 

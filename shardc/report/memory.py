@@ -9,8 +9,9 @@ The peak is that of the written NumPy program, which the backend that wrote it g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
 from shardc.analysis.usage import usage
@@ -19,8 +20,7 @@ from shardc.report.traffic import place
 POINTER = 8
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Bytes per device. `peak` includes the arguments; it is reached in `peak_where` (file:line)."""
 
     arguments: int

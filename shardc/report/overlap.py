@@ -6,24 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.layout import Axis, Mesh
 from shardc.ops import spmd
 from shardc.planning.machines import Exchange, Machine, Stages, Wanted, link_of, seconds
-from shardc.planning.overlap.times import RingMachine, Times
+from shardc.planning.overlap.times import LAUNCH, Times
 
 
-@dataclass(frozen=True)
-class MachineTimes:
+class MachineTimes(Struct, frozen=True):
     """On a machine, along the axes of a mesh, with products of a dtype."""
 
     machine: Machine
     mesh: Mesh
     axes: tuple[Axis, ...]
     dtype: str
-    launch: float = RingMachine.launch
+    launch: float = LAUNCH
 
     @property
     def flops(self) -> float:

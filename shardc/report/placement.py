@@ -7,11 +7,12 @@ axes are inside a node: the last ones. All orders are tried that differ in what 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
@@ -29,8 +30,7 @@ from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """The order of mesh axes, major to minor, in which the program is quickest, and the one in which it is
     slowest; nanoseconds of both, with nothing overlapped. `tried` counts the orders that differ.
 

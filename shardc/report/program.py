@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import ShardcError, collecting

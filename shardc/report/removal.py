@@ -8,8 +8,10 @@ none of its kind over its axes, and the whole program sends less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.text import sharded_text
 from shardc.graph import TensorType
@@ -37,8 +39,7 @@ class Annotation(Protocol):
     def line(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """Another sharding for one of the annotations, by number."""
 
     annotation: int

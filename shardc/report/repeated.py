@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.analysis.text import title
 from shardc.planning.program import Plan
@@ -11,8 +11,7 @@ from shardc.report.traffic import place
 MILLION = 10**6  # femtoseconds of a nanosecond
 
 
-@dataclass(frozen=True)
-class RepeatedOperation:
+class RepeatedOperation(Struct, frozen=True):
     """`operation` in `where` (file:line) runs in so many parts and could run in more; nanoseconds that it
     repeats in a run of the program."""
 
@@ -23,8 +22,7 @@ class RepeatedOperation:
     repeated_ns: int
 
 
-@dataclass(frozen=True)
-class RepeatedWork:
+class RepeatedWork(Struct, frozen=True):
     """What is repeated on a machine, the most first; dividing it takes `saved_ns` more. In nanoseconds."""
 
     machine: str

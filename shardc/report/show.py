@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from shardc.analysis.text import readable
 from shardc.report.cost import Cost
@@ -25,7 +26,7 @@ COLUMNS = ("collective", "over", "operand", "sends", "times", "in all", "line")
 
 def json_text(cost: Cost) -> str:
     """The cost as JSON."""
-    data: dict[str, Any] = {"schema": SCHEMA, **asdict(cost)}
+    data: dict[str, Any] = {"schema": SCHEMA, **to_builtins(cost)}
     data["axes"] = dict(cost.axes)
     data["work"]["matmul_by_dtype"] = dict(cost.work.matmul_by_dtype)
     for entry, collective in zip(data["collectives"], cost.collectives, strict=True):

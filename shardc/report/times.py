@@ -6,8 +6,9 @@ what operations read and write is by the rule of planning/program/fusion.py, all
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.graph import Node
@@ -23,8 +24,7 @@ from shardc.report.work import operations
 BILLION = 10**9
 
 
-@dataclass(frozen=True)
-class CollectiveTime:
+class CollectiveTime(Struct, frozen=True):
     """`link` carries it. Nanoseconds of one run, and of all."""
 
     link: str
@@ -32,8 +32,7 @@ class CollectiveTime:
     total_ns: int
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Nanoseconds on a machine: each collective in the order of Cost.collectives, all of them, operations.
 
     `work_ns` has arithmetic and memory traffic, `matmul_ns` the arithmetic of products, which is part of it.

@@ -5,8 +5,10 @@ Bytes are those of the comments in the written program (OpDef.sends): the ring a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -19,8 +21,7 @@ from shardc.planning.machines import is_strided
 from shardc.report.executions import Executions, Run
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A change of one annotation after which a collective is gone and fewer bytes are sent.
 
     `what` is `argument x`, `result 0` or `constraint in line 7`; `annotation` its type then, as in a .shard
@@ -34,8 +35,7 @@ class Removal:
     argument_bytes: int
 
 
-@dataclass(frozen=True)
-class Collective:
+class Collective(Struct, frozen=True):
     """One collective of the per-device program, or equal ones.
 
     op: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or permute; `kind` sum, max or min if it
@@ -62,10 +62,10 @@ class Collective:
     reason: str
     from_source: bool
     removals: tuple[Removal, ...] | None = None
-    over: tuple[Axis, ...] = field(default=(), repr=False)
-    pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
-    operand_bytes: int = field(default=0, repr=False)
-    strided: bool = field(default=False, repr=False)
+    over: tuple[Axis, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
+    operand_bytes: int = 0
+    strided: bool = False
 
     @property
     def total(self) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.graph import Graph, walk
 from shardc.planning.effort import Effort, Spent, counting
@@ -22,8 +23,7 @@ EACH = 150
 """Entries that could be solved in what all passes take for an operation."""
 
 
-@dataclass
-class Tries:
+class Tries(Struct):
     """Those that were `done`, of `most`, and what they took of what they may: `left` (Effort.entries)."""
 
     most: int

@@ -17,10 +17,11 @@ others; the cheapest that fits is taken, by time on the machine, or by bytes sen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.per_device import Peak
@@ -42,8 +43,7 @@ COMBINED = "combine-collectives"
 """The pass that *apart* leaves out."""
 
 
-@dataclass(frozen=True)
-class Measures:
+class Measures(Struct, frozen=True):
     """What is done to take less memory. `kept` are the later uses of weights that do not gather again."""
 
     release: bool = False
@@ -67,8 +67,7 @@ class Measures:
         return {**options, "release": {}} if self.release else options
 
 
-@dataclass(frozen=True)
-class _Trial:
+class _Trial(Struct, frozen=True):
     """A program compiled with some measures: its local module, what it costs, the copies gathered again."""
 
     measures: Measures

@@ -8,8 +8,9 @@ choosing elements is free (OpDef.work).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.graph import Graph, Node
@@ -17,8 +18,7 @@ from shardc.ops import Trait, find, has, op_of
 from shardc.report.executions import Executions
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """Operations of one device: `all` of them, and those of matmuls and convolutions by operand dtype.
 
     `at_least`: a loop that the program's data end is counted once.

@@ -9,8 +9,8 @@ Attributes stand in a key as numbers. Operations share most attribute objects, a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 Number = Callable[[SSAValue], Hashable]
@@ -20,8 +20,7 @@ def _name(op: Operation) -> Hashable:
     return op.name
 
 
-@dataclass(slots=True)
-class Alike:
+class Alike(Struct):
     """Keys of operations, blind to the attributes (no properties) that are `ignored`.
 
     `named` gives what must be equal of the operations themselves: unless said, their names.

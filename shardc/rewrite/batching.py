@@ -20,6 +20,7 @@ from math import prod
 from typing import cast
 
 import numpy as np
+from msgspec.structs import astuple
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardc.dialects.build import IRBuilder
@@ -71,7 +72,7 @@ Dims = tuple[int, ...]
 
 def _fields(dims: GatherDims | ScatterDims) -> tuple[Dims, Dims, Dims, Dims, Dims, int]:
     """Of slices or updates, of the operand dropped and batching, of the indices batching, mapped, vector."""
-    return tuple(getattr(dims, name) for name in dims.__slots__)  # pyright: ignore[reportReturnType]
+    return astuple(dims)  # pyright: ignore[reportReturnType]
 
 
 def _place(

@@ -12,8 +12,10 @@ Two can be one if neither needs the other. Where both are one with others, that 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.layout import Axis
 from shardc.ops import spmd
@@ -24,8 +26,7 @@ Splits = Mapping[Axes, Sequence[Axes]]
 """For the axes of an all-reduce, those of the ones that are done in its place, one after the other."""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A collective: `kind` is equal for those that can be one but for their axes, `needed` the place at which
     its result is first used, `needs` the bits of the numbers of others that it needs."""
 

@@ -12,9 +12,9 @@ together split 10 elements. Where the sizes divide nothing changes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.sdy import ManualComputationOp

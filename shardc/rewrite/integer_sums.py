@@ -9,9 +9,8 @@ stays as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from xdsl.ir import Operation, SSAValue
 
 from shardc.dialects.build import IRBuilder
@@ -24,8 +23,7 @@ from shardc.rewrite.constants import repeated, splat_of
 _SIGNS = {hlo.add.name: 1, hlo.subtract.name: -1}
 
 
-@dataclass(frozen=True)
-class _Sum:
+class _Sum(Struct, frozen=True):
     """number + sign * value"""
 
     number: int

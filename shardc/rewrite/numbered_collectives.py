@@ -7,10 +7,10 @@ groups that lie along none are an error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
 from xdsl.ir import SSAValue
 
 from shardc.diagnostics import ShardcError
@@ -37,8 +37,7 @@ _NOBODY = -1
 _ALONG_AXES = "the devices of a group differ along whole axes, or along a part of one that divides it"
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """One collective over numbered devices. `manual` names the axes that its code is written for."""
 
     graph: Graph

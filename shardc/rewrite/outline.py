@@ -9,10 +9,10 @@ What outline-calls and outline-repeats share.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from msgspec import Struct, field
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -49,8 +49,7 @@ class Names(NamedTuple):
 NO_NAMES = Names()
 
 
-@dataclass
-class Functions:
+class Functions(Struct, dict=True):
     """The functions made so far.
 
     JAX's type check has it that a function's parameters vary over what they do in any call, and its results

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 
@@ -28,8 +28,7 @@ _BY_THEMSELVES = (Trait.REGION, Trait.GLOBAL_COLLECTIVE, Trait.ANNOTATION)
 """Loops, branches and code per device have bodies to localize; each collective says why it is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
+class _Recipe(Struct, frozen=True):
     """What is the same of operations that like nodes become."""
 
     kind: type[Operation]

@@ -7,10 +7,11 @@ answer per factor instead of one per tensor. Factors are numbered as in the rule
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from math import gcd
+
+from msgspec import Struct, field
 
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared, size_of
 from shardc.ops.rule import Dims, FactorRule, Kind
@@ -79,8 +80,7 @@ def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], .
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FactorAxes:
+class FactorAxes(Struct, frozen=True):
     """A tensor's axes, handed to its factors. `overflow`: axes that fit no factor, under the one they met."""
 
     axes: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])

@@ -9,8 +9,9 @@ concatenations have no common factor at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph.attrs import ConvDims
 from shardc.graph.program import Op

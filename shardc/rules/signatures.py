@@ -15,7 +15,8 @@ On a hierarchy of several axes, any signature holds for each of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.graph.program import Graph, Node, Op
 from shardc.layout.notations.per_axis import Component, Copy, Partial, Split
@@ -24,8 +25,7 @@ from shardc.ops.registry import rule_of
 from shardc.ops.rule import Dims, FactorRule, Kind
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """What each operand and result is over one axis of devices.
 
     A number of devices that doesn't divide `divides` cannot use it: a factor that shares its dimension with

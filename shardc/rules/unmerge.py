@@ -8,10 +8,11 @@ is taken apart: ((8, 8), (64,)).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from math import prod
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.graph import DotDims, Op
 from shardc.ops import Trait, hlo, names
@@ -20,8 +21,7 @@ DimGroups = tuple[tuple[int, ...], ...]
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unmerged:
+class Unmerged(Struct, frozen=True):
     """What changes: the groups of the result, and attributes."""
 
     groups: DimGroups

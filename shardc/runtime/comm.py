@@ -11,11 +11,12 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from shardc.graph.types import DTYPES, identity
@@ -29,16 +30,19 @@ _HERE = str(Path(__file__).parent) + os.sep
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 
-@dataclass(frozen=True)
-class Call:
-    """A collective as one device calls it. The calls of a group are equal, but for `where`: file:line."""
+class Call(Struct, frozen=True):
+    """A collective as one device calls it. The calls of a group differ in `where` alone: file:line."""
 
     kind: str
     axes: Names
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     params: tuple[tuple[str, object], ...]
-    where: str = field(compare=False)
+    where: str
+
+    def joins(self, other: Call) -> bool:
+        """Whether both may be of one group."""
+        return replace(self, where=other.where) == other
 
     def __str__(self) -> str:
         axes = repr(self.axes[0] if len(self.axes) == 1 else self.axes)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shardc import layout
 from shardc.semantics.blocks import groups, positions
@@ -13,8 +13,7 @@ from shardc.semantics.blocks import groups, positions
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """For each mesh position its group and its place in it; for each group its mesh positions, in order."""
 
     group: Sequence[int]

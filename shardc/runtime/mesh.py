@@ -8,10 +8,10 @@ names, major to minor; missing entries are None.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from shardc import layout
@@ -69,8 +69,7 @@ def sharding_of(mesh: layout.Mesh, spec: Sequence[Entry], rank: int) -> Sharding
     return Sharding(mesh, dims).check()
 
 
-@dataclass(frozen=True)
-class NamedSharding:
+class NamedSharding(Struct, frozen=True):
     """A mesh and a partition spec, for arrays of any rank that has a dimension for every entry."""
 
     mesh: layout.Mesh

@@ -6,10 +6,10 @@ All processes are emulated in this one, so the data of all of them is given at o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from shardc.layout import LayoutError, Mesh, Sharding
@@ -21,8 +21,7 @@ from shardc.runtime.process_shapes import check_even, global_shape_of, legal_sha
 from shardc.semantics.blocks import same
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """What one device holds: its place in the global array, (start, stop) per dimension, and the data."""
 
     device: int
@@ -30,8 +29,7 @@ class Shard:
     data: Array
 
 
-@dataclass(frozen=True)
-class DistributedArray:
+class DistributedArray(Struct, frozen=True):
     """A global array of which each device holds a block; `shards` is in order of device numbers."""
 
     sharding: Sharding

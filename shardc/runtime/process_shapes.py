@@ -8,18 +8,17 @@ only then does a local size determine the global size. All dimensions must divid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.slices import blocks
 
 
-@dataclass(frozen=True)
-class Uniformity:
+class Uniformity(Struct, frozen=True):
     """What processes hold of one dimension.
 
     The dimension has `parts` blocks; process p addresses `held[p]` of them. `shares` is the number of

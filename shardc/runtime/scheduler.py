@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextvars
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
+
+from msgspec import Struct, field
 
 from shardc.runtime.collectives import COLLECTIVES, Array
 from shardc.runtime.comm import Call, Comm
@@ -27,8 +28,7 @@ class _Stopped(BaseException):
     """Unwinds a waiting device after another one failed."""
 
 
-@dataclass(slots=True)
-class _Meeting:
+class _Meeting(Struct):
     """The devices of one group that have called so far, with their calls and arrays."""
 
     calls: dict[int, Call] = field(default_factory=dict[int, Call])
@@ -103,7 +103,7 @@ class Scheduler:
 
     def _agree(self, meeting: _Meeting, position: int, call: Call) -> None:
         first, expected = next(iter(meeting.calls.items()), (position, call))
-        if call != expected:
+        if not call.joins(expected):
             raise DivergenceError(
                 f"devices that differ only along {', '.join(call.axes)} call different collectives:\n"
                 f"    {self.groups.device(first)}: {expected} at {expected.where}\n"

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import permutations
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.layout import Sharding
 from shardc.layout.slices import slices

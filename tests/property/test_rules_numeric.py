@@ -6,13 +6,13 @@ Padding holds junk unless the rule says that the operation would see it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from shardc.graph import ConvDims, DotDims, GatherDims, Op, ScatterDims, TensorType, identity
 from shardc.layout import Axis, Mesh

@@ -19,7 +19,6 @@ PACKAGES = {
 }
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("dataclass",),
     ("diagnostics", "cache", "collector"),
     ("options", "grammar"),
     ("outcome",),

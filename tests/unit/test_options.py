@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
 import shardc
@@ -21,7 +19,7 @@ def main(x: f32[8@data, 16], w: f32[16, 32@model]) -> f32[8, 32]:
 
 
 def test_keywords_are_the_fields_of_the_record() -> None:
-    assert CompileOptions.__optional_keys__ == {field.name for field in fields(Options)}
+    assert CompileOptions.__optional_keys__ == {*Options.__struct_fields__}
     assert CompileOptions.__optional_keys__ - CostOptions.__optional_keys__ == {
         "target",
         "process_data",

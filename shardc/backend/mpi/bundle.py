@@ -1,20 +1,25 @@
 """The source of functions with all that they name, so that a program carries them and imports nothing.
 
 bundle("shardc.semantics.ops", ["gather"]) -> imports, and the definitions in the order of use
+
+A record, msgspec's Struct here, is a NamedTuple there, with the same fields, defaults and methods.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from msgspec import Struct, field
 
-@dataclass
-class Bundle:
+_RECORD = re.compile(r"class (\w+)\(Struct\b[^)]*\):")
+
+
+class Bundle(Struct):
     """Lines of import, and texts of definitions. What a definition names stands before it or is
     imported, but for functions that call each other.
     """
@@ -76,10 +81,15 @@ def _add(made: Bundle, module: str, name: str, open_: set[tuple[str, str]]) -> N
     if (module, name) in open_ or (module, name) in made.definitions:
         return None
     open_ = open_ | {(module, name)}
+    record = isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Struct" for base in node.bases)
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and inner.id in defined and inner.id != name:
+        if isinstance(inner, ast.Name) and inner.id in defined and inner.id not in (name, "Struct"):
             _add(made, module, inner.id, open_)
-    made.definitions.setdefault((module, name), _text(text, node))
+    lines = _text(text, node)
+    if record:
+        made.imports["from typing import NamedTuple"] = None
+        lines = _RECORD.sub(r"class \1(NamedTuple):", lines)
+    made.definitions.setdefault((module, name), lines)
     return None
 
 

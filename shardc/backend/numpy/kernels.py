@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from shardc.backend.python.expressions import Expr, call, integers, raw, tuple_of
 from shardc.backend.python.names import quoted
@@ -18,9 +20,9 @@ from shardc.ops.meanings import KernelMeaning
 
 def attribute_text(value: object) -> Expr:
     """An attribute as Python: numbers, texts, tuples of them, and the records of shardc.graph."""
-    if is_dataclass(value):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}
-        needed = {f.name for f in fields(value) if f.default is MISSING}
+    if isinstance(value, Struct):
+        given = asdict(value)
+        needed = [*given][: len(given) - len(value.__struct_defaults__)]
         kept = {k: attribute_text(v) for k, v in given.items() if v != () or k in needed}
         return call(type(value).__name__, **kept)
     if isinstance(value, tuple):

@@ -7,7 +7,8 @@ same on all devices.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.graph import Node, Region
 from shardc.ops import Trait, has, hlo

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.loops import Constants
@@ -19,8 +20,7 @@ def _never(graph: Graph, made: Mapping[int, Node], value: int, user: Node) -> bo
     return False
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A language to write: its name, its array module, and its printers.
 
     `otherwise` prints what has no printer, if the language can. `tuples` says that a variable may hold one,
@@ -46,8 +46,7 @@ class Target:
         return f"{module}.{'bool_' if dtype == 'bool' else DTYPES[dtype][1].name}"
 
 
-@dataclass
-class Emission:
+class Emission(Struct, dict=True):
     """What all scopes of one written program share."""
 
     graph: Graph

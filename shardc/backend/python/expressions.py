@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from shardc.backend.python.names import quoted
 
@@ -29,8 +31,7 @@ MANY, _SHORT = 9, 20
 _ASSOCIATIVE = {"&", "|", "^"}
 
 
-@dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(Struct, frozen=True):
     """One expression: `head` + `items` joined by commas + `tail`. Only calls and displays have items.
 
     `level` says how tightly the outermost operator binds, `reads` which variables occur, `weight` how
@@ -48,10 +49,10 @@ class Expr:
     op: str | None = None
     chain: tuple[tuple[str, Expr], ...] = ()
     thinner: tuple[Expr, tuple[int, ...]] | None = None
-    text: str = field(init=False, default="")
+    text: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", self.head + ", ".join(i.text for i in self.items) + self.tail)
+        force_setattr(self, "text", self.head + ", ".join(i.text for i in self.items) + self.tail)
 
     def __str__(self) -> str:
         return self.text

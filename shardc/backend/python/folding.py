@@ -23,8 +23,9 @@ The last node of a run is replaced; the others are then used by nobody and are n
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.sizes import has_absolute

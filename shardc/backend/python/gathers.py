@@ -7,8 +7,9 @@ gather at one place                                ->  dynamic_slice           x
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, cast
+
+from msgspec.structs import replace
 
 from shardc.backend.python import idiom
 from shardc.graph import GatherDims, Node

@@ -8,9 +8,10 @@ by nobody. The tag alone is not believed: a mean over a split dimension divides 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.backend.python import group
 from shardc.backend.python.group import GROUPS
@@ -21,8 +22,7 @@ TAG = "shardc.group"
 _SILENT = {hlo.constant.name, hlo.broadcast_in_dim.name, hlo.reshape.name}
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """The nodes of a group, and what a matcher asks about them."""
 
     graph: Graph

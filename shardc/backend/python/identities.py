@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shardc.analysis import per_device
 from shardc.analysis.per_device import Array, PerDeviceProgram

@@ -7,13 +7,13 @@ dx = backward(g, outs[3], outs[4], outs[5], outs[6])    ->    backward(g, *outs[
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.backend.python.expressions import POSTFIX, Expr
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     variable: str
     place: int
     size: int

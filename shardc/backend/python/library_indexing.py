@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isnan, prod
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Other, Run

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.loops import Counted, counted
 from shardc.backend.python.expressions import UNARY, Expr, raw
@@ -11,8 +12,7 @@ from shardc.backend.python.terms import Term
 from shardc.graph import Node, Region
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """`moving` are the positions of values that the body changes, without the counter's; `passing` what
 
     stands for those that it hands on as they are.

@@ -10,8 +10,9 @@ signs of x and n; of a divisor that is a number above 0 the sign is not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol, cast
+
+from msgspec.structs import replace
 
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Program

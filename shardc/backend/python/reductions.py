@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.backend.python import group, idiom
 from shardc.backend.python.expressions import Expr, binary, call, method

@@ -8,7 +8,8 @@ down to its use. What is written over while it has no name (Target.written_over)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.analysis.usage import Usage, captured
 from shardc.backend.python.emission import Emission

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.backend.python.total_order import Canonical
 from shardc.graph import Graph, Node, Region, is_float
 from shardc.ops import hlo
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Struct, frozen=True):
     """By the first `keys` operands, ascending or descending. `total`: the first is compared in the total
     order of floats, which tells -0 from 0 and puts NaNs with a sign first.
     """
@@ -21,8 +21,7 @@ class Order:
     total: bool
 
 
-@dataclass(frozen=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """The comparison of one operand's elements: its number, LT or GT, in the total order or not."""
 
     operand: int

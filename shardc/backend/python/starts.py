@@ -11,8 +11,9 @@ of range. So JAX's text for a start is one of three:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from shardc.backend.python import idiom
 from shardc.backend.python.ranges import Range, bounds, splat

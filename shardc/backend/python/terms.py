@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from shardc.backend.python.expressions import Expr
 from shardc.graph import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """The text of a value of a node.
 
     `shape` is the text's own shape; NumPy's broadcasting expands it to the value's. A `weak` term is a
@@ -35,8 +35,7 @@ def common_shape(shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:
     return tuple(next((n for n in column if n != 1), 1) for column in columns)[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Several:
+class Several(Struct, frozen=True):
     """The text of a node with several results, a tuple; always has its own line."""
 
     expr: Expr

@@ -5,10 +5,10 @@ makes zeros equal, and NaNs, before it compares or sorts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, walk
 from shardc.graph.attrs import Dense
@@ -23,8 +23,7 @@ def makers(graph: Graph) -> dict[int, Node]:
     return {value: node for node in nodes for value in node.results}
 
 
-@dataclass(frozen=True)
-class Canonical:
+class Canonical(Struct, frozen=True):
     """Finds select(y != y, NaN, y), where y is select(x == 0, 0, x); the first two may be x as well."""
 
     made: Mapping[int, Node]

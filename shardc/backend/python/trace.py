@@ -7,14 +7,13 @@ A value that no line assigns stands inside the expressions that use it, and is c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from shardc.backend.python.terms import Term
 from shardc.graph import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Struct, frozen=True):
     """`variables = …`: the text of each value, in these shapes; with a `node`, one call that gives all."""
 
     variables: tuple[str, ...]
@@ -23,31 +22,27 @@ class Assign:
     node: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """From here on `variable` holds `value`."""
 
     variable: str
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """`del variable`."""
 
     variable: str
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
+class Same(Struct, frozen=True):
     """`value` is what `source` is: what a loop hands on."""
 
     value: int
     source: int
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """The lines of a loop's body, run `trips` times; None where the program decides."""
 
     node: Node
@@ -55,16 +50,14 @@ class Loop:
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The lines of each branch; one of them runs."""
 
     node: Node
     branches: tuple[tuple[Line, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(Struct, frozen=True):
     """`return …`; with a `node`, of one call that gives all values."""
 
     values: tuple[int, ...]
@@ -74,8 +67,7 @@ class Return:
 Line = Assign | Bind | Delete | Same | Loop | Choice | Return
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """The node that makes a value and its text; `same` is the operand whose text it is, if it is one's."""
 
     node: Node
@@ -83,16 +75,14 @@ class Printed:
     same: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTrace:
+class FunctionTrace(Struct, frozen=True):
     """The values of a function's parameters, and its lines."""
 
     params: tuple[int, ...]
     lines: tuple[Line, ...]
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """One emission: each function's lines (None is the device's main), and how each value was written."""
 
     functions: dict[str | None, FunctionTrace] = field(default_factory=dict[str | None, FunctionTrace])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.collectives import is_per_device
 from shardc.analysis.usage import captured, usage

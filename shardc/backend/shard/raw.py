@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from shardc.backend.python.expressions import Expr, call, keyword, raw, tuple_of
 from shardc.backend.python.names import quoted
@@ -83,10 +85,11 @@ def _attribute(node: Node, key: str, value: object) -> Expr:
         case tuple():
             items = cast("tuple[object, ...]", value)
             return tuple_of([_attribute(node, key, item) for item in items])
-        case _ if is_dataclass(value):
-            stated = [
-                (f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default
-            ]
+        case Struct():
+            given = [*asdict(value).items()]
+            needed = len(given) - len(value.__struct_defaults__)
+            usual = zip(given[needed:], value.__struct_defaults__, strict=True)
+            stated = [*given[:needed], *(item for item, default in usual if item[1] != default)]
             return record([keyword(name, _attribute(node, name, item)) for name, item in stated])
         case _:
             raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)

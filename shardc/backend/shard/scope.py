@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
+
+from msgspec import field
 
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call
@@ -19,8 +20,7 @@ PLACE = "<name>"
 """Stands for the name of a function while it is written; no program contains it."""
 
 
-@dataclass
-class ShardEmission(Emission):
+class ShardEmission(Emission, dict=True):
     """One emission.
 
     `helpers` are the functions that regions became, by their text without the name; `declared` are the types

@@ -9,9 +9,10 @@ nodes all the same, after a change of layout where one is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from onnx import GraphProto, NodeProto
 
 from shardc.frontend.onnx.lowering import Lowering
@@ -33,8 +34,7 @@ Inputs = list[tuple[str, Tensor | None]]
 """A node's inputs by name; None for what is left out, or has no layout."""
 
 
-@dataclass(frozen=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """An axis of a node's input that the formalism does not accept; none where no one axis is at fault.
 
     `verdict` is invalid, unsupported, or not covered by the document; `rule` the group of an operator that

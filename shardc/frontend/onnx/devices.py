@@ -7,10 +7,10 @@ node {sharding_spec {tensor_name: "x" device: [-1, -2] …}}  ->  x: [{"d0"}, {}
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field
 from onnx import GraphProto, NodeProto, ShardingSpecProto
 
 from shardc.diagnostics import ShardcError, warn
@@ -24,8 +24,7 @@ from shardc.layout.notations.onnx_spec import MOST_SHARDS, ShardedDim, ShardingS
 MOST_DEVICES = 1 << 16
 
 
-@dataclass(frozen=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """The configuration that was chosen. `specs`: (node, tensor name, specification) in program order."""
 
     name: str

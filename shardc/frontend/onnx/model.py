@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from shardc.diagnostics import ShardcError
@@ -32,8 +32,7 @@ OLDEST = 7
 """The oldest opset that is read; of older ones, the operators that it left as they were."""
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """A model, the name that errors give it, and the folder of its external data (None: it may have none)."""
 
     proto: ModelProto

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
 from onnx import GraphProto, TensorProto
 from xdsl.ir import Block
 
@@ -47,8 +47,7 @@ class Bodies(Protocol):
     def place(self) -> Block: ...
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """A node to lower. `version` is the opset that its schema is of; `declared` the stated output types."""
 
     e: Emitter

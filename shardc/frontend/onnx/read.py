@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from onnx import ModelProto
 
 from shardc.diagnostics import ShardcError
@@ -20,8 +20,7 @@ from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
+class Wishes(Struct, frozen=True, kw_only=True):
     """What a user says of a model.
 
     mesh: text, or None for the mesh of the model's own configuration. shardings: tensor name -> a sharding,

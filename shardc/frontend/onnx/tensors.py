@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from onnx import NodeProto
 from xdsl.ir import SSAValue
 
@@ -22,8 +23,7 @@ from shardc.layout.notations.onnx_spec import ShardingSpec
 from shardc.ops import sdy
 
 
-@dataclass(frozen=True)
-class Annotations:
+class Annotations(Struct, frozen=True):
     """What was said of shardings. `wish` gives the user's for a tensor of `wished`, at its type."""
 
     mesh: Mesh | None = None
@@ -32,8 +32,7 @@ class Annotations:
     stated: Stated | None = None
 
 
-@dataclass(frozen=True)
-class Specs:
+class Specs(Struct, frozen=True):
     """Specifications by tensor where it is made or first read, and by node where it is read."""
 
     made: dict[str, ShardingSpec]
@@ -55,8 +54,7 @@ def specs_of(stated: Stated | None) -> Specs:
     return Specs(made, used)
 
 
-@dataclass
-class Tensors:
+class Tensors(Struct, dict=True):
     """By name: `types`; `spoken`, what was emitted for a tensor, the newest last; `arrays`, what is known."""
 
     file: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.frontend.text.values import Tensor
@@ -14,8 +14,7 @@ from shardc.graph.types import TensorType
 Array = NDArray[np.generic]
 
 
-@dataclass(eq=False)
-class Value:
+class Value(Struct, eq=False):
     """A tensor of the model. `array` is its value where that is known while compiling.
 
     `make` emits it where the builder stands; `emitted` is what all users share.
@@ -34,15 +33,13 @@ class Value:
         return self.make()
 
 
-@dataclass(eq=False)
-class Unknown:
+class Unknown(Struct, eq=False):
     """A tensor whose shape depends on data; what it is made of says why."""
 
     name: str
 
 
-@dataclass(eq=False)
-class Opaque:
+class Opaque(Struct, eq=False):
     """A value that is no dense tensor: a string, a sequence, an optional, a sparse tensor."""
 
     name: str

@@ -7,8 +7,10 @@ An annotation in another system's words, P("data", None), stands alone and says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.diagnostics import listed, warn
 from shardc.frontend.text import static
@@ -29,8 +31,7 @@ Uneven = Literal["warned", "wrong", "allowed"]
 _S = TypeVar("_S", s.Replicated, s.Partial, s.On, s.Notated)
 
 
-@dataclass(frozen=True, slots=True)
-class Annotated:
+class Annotated(Struct, frozen=True):
     """A tensor type, the sharding it was written with, and how it was written; `weak` as of a Tensor."""
 
     type: TensorType

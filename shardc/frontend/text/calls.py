@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from inspect import Parameter
 from typing import NamedTuple, cast
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s

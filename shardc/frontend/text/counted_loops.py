@@ -8,8 +8,10 @@ each stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.carried import written
@@ -27,8 +29,7 @@ what is carried after it, and what it yields.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CountedLoop:
+class CountedLoop(Struct, frozen=True):
     """What a loop runs over, the values that its turns read, and what it carries from the first on.
 
     `names` is what the arguments of a turn are called, up to the carried ones, if they have names.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from shardc.frontend.text.typed import Typed
 
 
-@dataclass(frozen=True, slots=True)
-class CustomRule:
+class CustomRule(Struct, frozen=True):
     """`forward` takes the function's parameters and gives its result and residuals; `backward` takes the
     residuals and the cotangent of the result, and gives those of the parameters.
     """
@@ -28,8 +28,7 @@ class CustomRule:
     backward: Callable[..., Value]
 
 
-@dataclass(slots=True)
-class DerivativeRules:
+class DerivativeRules(Struct):
     """By the symbol of the function."""
 
     customs: dict[str, CustomRule] = field(default_factory=dict[str, CustomRule])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from xdsl.ir import Block, SSAValue
 
 from shardc.check.regions import StatesSoFar
@@ -20,8 +20,7 @@ from shardc.frontend.text.builder import SourceBuilder
 from shardc.layout import Mesh, Sharding
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """A body that is being built: its arguments, and what they have been given."""
 
     block: Block
@@ -31,8 +30,7 @@ class _Frame:
     trusted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceStates:
+class DeviceStates(Struct, frozen=True):
     """Over which axes values differ, in code that is manual over `axes`."""
 
     parts: AxisParts
@@ -40,8 +38,7 @@ class DeviceStates:
     states: list[State]
 
 
-@dataclass(slots=True)
-class DeviceCode:
+class DeviceCode(Struct):
     """The bodies that are open, outermost first; none outside of per-device code."""
 
     builder: SourceBuilder

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from os.path import isabs, join, normpath
 from pathlib import Path, PurePath
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from shardc.diagnostics import Location, ShardcError, did_you_mean
 from shardc.frontend.text import syntax as s
@@ -17,8 +18,7 @@ MAX_NESTED = 64
 """How deep files may import each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """One file, and those that its imports name, by the path that is written."""
 
     program: s.Program

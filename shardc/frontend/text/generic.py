@@ -6,7 +6,8 @@ def norm(x: f32[*B, N], g: f32[N])      norm(f32[2, 8, 4], f32[4])      B = (2, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
@@ -17,8 +18,7 @@ from shardc.frontend.text.typed import KNOWN, Records, stacked
 from shardc.frontend.text.values import RecordValue, Tensor, Value, describe
 
 
-@dataclass(slots=True)
-class Bound:
+class Bound(Struct):
     """The names that the dimensions of arguments have given a size, and where each was."""
 
     sizes: dict[str, int] = field(default_factory=dict[str, int])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.diagnostics import listed
 from shardc.frontend.text import syntax as s
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from shardc.frontend.text.program import ProgramReader
 
 
-@dataclass(slots=True)
-class Shared:
+class Shared(Struct):
     """What all files of a program have in common.
 
     `reserved` are the names of the functions and records of the program's own file, which keep them in the

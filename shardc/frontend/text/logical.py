@@ -6,7 +6,8 @@ A logical name stands for its axes wherever a type or a collective names axes; n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import listed
 from shardc.frontend.text import syntax as s

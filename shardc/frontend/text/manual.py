@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.text import sharded_text
 from shardc.diagnostics import did_you_mean, listed
@@ -19,8 +20,7 @@ from shardc.layout.difference import subtract
 from shardc.layout.sharding import Dim
 
 
-@dataclass(frozen=True, slots=True)
-class Manual:
+class Manual(Struct, frozen=True):
     """What a @shard_map function is manual over, and the specs of its parameters and results."""
 
     mesh: Mesh

@@ -7,7 +7,9 @@ the carried ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.carried import lose, read_from, start, value_after
@@ -46,8 +48,7 @@ def while_loop(scope: Scope, statement: s.While, execute: Execute) -> None:
         scope.bind(target.name, value)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenTurn:
+class _OpenTurn(Struct, frozen=True):
     """The condition and one turn, of what is read from outside and what is carried."""
 
     scope: Scope

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from msgspec.structs import replace
 
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.characters import instead, told

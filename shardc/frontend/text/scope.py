@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import inf, nan, pi
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.promotion import SPELLED
@@ -32,8 +33,7 @@ DeviceScope: TypeAlias = tuple[Mesh, tuple[str, ...]]
 """What per-device code runs on: its mesh, and which axes are manual."""
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """The values of a function's body so far.
 
     `lost` are names that a loop assigned and did not carry, with the place; `manual` is set in per-device

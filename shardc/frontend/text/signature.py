@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.frontend.text.scope import DeviceScope
 from shardc.frontend.text.typed import Typed, annotated_leaves
@@ -10,8 +10,7 @@ from shardc.frontend.text.values import Value
 from shardc.graph.types import TensorType
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """`symbol` is its name in the module, `returned` the values that its body returns, of which the types
     count. `annotated`: it has shardings, or is a @shard_map function; `manual` is set for a @per_device
     function. `axes` are those that shardings in it and in what it calls name, and those that it is manual

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.indexing import Range
@@ -19,16 +21,14 @@ from shardc.ops import hlo
 COUNTER = TensorType((), "i32")
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """A number that begins with `start` and grows by `step`."""
 
     start: int
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The layers of a tensor, or of all tensors of a tuple or record; the last one first if `backwards`."""
 
     value: Value
@@ -36,8 +36,7 @@ class Stack:
     backwards: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """`count` turns, and what each name of the loop's header runs over; `backwards` if it is reversed(…)."""
 
     count: int

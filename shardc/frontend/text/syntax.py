@@ -7,7 +7,7 @@ statements and types have files of their own; all of the tree is named here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.frontend.text.places import Pos, SyntaxProblem
 from shardc.frontend.text.syntax_expressions import (
@@ -121,8 +121,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Import:
+class Import(Struct, frozen=True, eq=False):
     """`import "layers.shard" as layers`, or with `names` `from "layers.shard" import norm as unit`."""
 
     pos: Pos
@@ -132,8 +131,7 @@ class Import:
     """What the file calls it, and what this one does."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeshDef:
+class MeshDef(Struct, frozen=True, eq=False):
     """`mesh pod[data=2, model=4]`; the order of devices and the processes are None if not stated."""
 
     pos: Pos
@@ -143,8 +141,7 @@ class MeshDef:
     processes: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SizeDef:
+class SizeDef(Struct, frozen=True, eq=False):
     """`size B = 32`."""
 
     pos: Pos
@@ -152,8 +149,7 @@ class SizeDef:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConstDef:
+class ConstDef(Struct, frozen=True, eq=False):
     """`const EPS = 1e-5`."""
 
     pos: Pos
@@ -161,8 +157,7 @@ class ConstDef:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordDef:
+class RecordDef(Struct, frozen=True, eq=False):
     """`record Layer:` and its fields."""
 
     pos: Pos
@@ -171,8 +166,7 @@ class RecordDef:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogicalDef:
+class LogicalDef(Struct, frozen=True, eq=False):
     """`axes embed = (x, y)`."""
 
     pos: Pos
@@ -180,8 +174,7 @@ class LogicalDef:
     axes: tuple[AxisRef, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class Program(Struct, frozen=True, eq=False):
     """A file: its declarations by kind, each in the order of the text. about: its docstring."""
 
     file: str

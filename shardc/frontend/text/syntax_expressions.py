@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from shardc.frontend.text.places import Pos
 
@@ -11,63 +12,55 @@ if TYPE_CHECKING:
     from shardc.frontend.text.syntax_types import Target
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Name:
+class Name(Struct, frozen=True, eq=False):
     """A variable, a size, an axis or a function, by its name."""
 
     pos: Pos
     id: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Number:
+class Number(Struct, frozen=True, eq=False):
     """`3`, `0.5`, `1e-6`, `2j`."""
 
     pos: Pos
     value: int | float | complex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class String:
+class String(Struct, frozen=True, eq=False):
     """`"ij,jk->ik"`."""
 
     pos: Pos
     value: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dots:
+class Dots(Struct, frozen=True, eq=False):
     """`...` in a subscript."""
 
     pos: Pos
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequence:
+class Sequence(Struct, frozen=True, eq=False):
     """`(a, b)` or `[a, b]`; the two mean the same."""
 
     pos: Pos
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Starred:
+class Starred(Struct, frozen=True, eq=False):
     """`*items` in a sequence or among the arguments of a call."""
 
     pos: Pos
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
+class Evaluated(Struct, frozen=True, eq=False):
     """An item of a starred argument, which has its value already; no text has it."""
 
     pos: Pos
     value: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comprehension:
+class Comprehension(Struct, frozen=True, eq=False):
     """`[item for targets in source]`."""
 
     pos: Pos
@@ -76,16 +69,14 @@ class Comprehension:
     source: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """`{name=value, …}`: the attributes of op(…)."""
 
     pos: Pos
     entries: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Struct, frozen=True, eq=False):
     """`yes if condition else no`, decided while compiling."""
 
     pos: Pos
@@ -94,8 +85,7 @@ class Choice:
     no: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lambda:
+class Lambda(Struct, frozen=True, eq=False):
     """`lambda x, y: body`."""
 
     pos: Pos
@@ -103,8 +93,7 @@ class Lambda:
     body: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unary:
+class Unary(Struct, frozen=True, eq=False):
     """`-x`, `+x`, `~x`."""
 
     pos: Pos
@@ -112,8 +101,7 @@ class Unary:
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Binary:
+class Binary(Struct, frozen=True, eq=False):
     """`pos` is where the left operand begins, `op_pos` where the operator stands."""
 
     pos: Pos
@@ -123,8 +111,7 @@ class Binary:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribute:
+class Attribute(Struct, frozen=True, eq=False):
     """`x.T`, `jnp.tanh`."""
 
     pos: Pos
@@ -132,8 +119,7 @@ class Attribute:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Keyword:
+class Keyword(Struct, frozen=True, eq=False):
     """`axis=0` in a call."""
 
     pos: Pos
@@ -141,8 +127,7 @@ class Keyword:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """`function(args, keywords)`."""
 
     pos: Pos
@@ -151,8 +136,7 @@ class Call:
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slice:
+class Slice(Struct, frozen=True, eq=False):
     """`start:stop:step` in a subscript; None for a part that is left out."""
 
     pos: Pos
@@ -161,8 +145,7 @@ class Slice:
     step: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class Index(Struct, frozen=True, eq=False):
     """`x[…]`; one subscript per comma."""
 
     pos: Pos

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from shardc.frontend.text.places import Pos
 from shardc.frontend.text.syntax_expressions import Call, Expr, Keyword
@@ -13,8 +14,7 @@ Pattern: TypeAlias = "int | tuple[Pattern, ...]"
 """The number of a target that takes a value, or patterns that take its items."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assign:
+class Assign(Struct, frozen=True, eq=False):
     """`patterns = value`: names that take the value, or unpack it.
 
     a = … has one target and the patterns (0,); a, (b, c) = … three targets and ((0, (1, 2)),); a = b = …
@@ -27,16 +27,14 @@ class Assign:
     patterns: tuple[Pattern, ...] = (0,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Return:
+class Return(Struct, frozen=True, eq=False):
     """`return value`."""
 
     pos: Pos
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class For:
+class For(Struct, frozen=True, eq=False):
     """`for targets in stacks carrying names collecting names:`."""
 
     pos: Pos
@@ -47,8 +45,7 @@ class For:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class While:
+class While(Struct, frozen=True, eq=False):
     """`while condition carrying names:`, decided while running."""
 
     pos: Pos
@@ -57,8 +54,7 @@ class While:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class If:
+class If(Struct, frozen=True, eq=False):
     """`if condition: … elif condition: … else: …`, decided while compiling."""
 
     pos: Pos
@@ -66,8 +62,7 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assert:
+class Assert(Struct, frozen=True, eq=False):
     """`assert condition, message`, checked while compiling."""
 
     pos: Pos
@@ -75,24 +70,21 @@ class Assert:
     message: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Docstring:
+class Docstring(Struct, frozen=True, eq=False):
     """A text as the first statement of a function."""
 
     pos: Pos
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Show:
+class Show(Struct, frozen=True, eq=False):
     """`print("h", h)` or `breakpoint(h)`: a call that shows values and gives none."""
 
     pos: Pos
     call: Call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decorator:
+class Decorator(Struct, frozen=True, eq=False):
     """`@shard_map` or `@shard_map(axes=(i,))`."""
 
     pos: Pos
@@ -101,8 +93,7 @@ class Decorator:
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
+class Parameter(Struct, frozen=True, eq=False):
     """`x: f32[B@data, D]` of a function, `eps=1e-5`; `named`: given by name only. Also a record's field."""
 
     pos: Pos
@@ -112,8 +103,7 @@ class Parameter:
     named: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """`results` is None where `->` is left out; a tuple of them is a TupleType. `decorator` says where the
     function runs: @shard_map, @per_device.
     """

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from shardc.frontend.text.places import Pos
 from shardc.frontend.text.syntax_expressions import Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AxisRef:
+class AxisRef(Struct, frozen=True, eq=False):
     """An axis, or with `part` = (pre, size) a part of it: data, data:(1)2."""
 
     pos: Pos
@@ -18,8 +18,7 @@ class AxisRef:
     part: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DimType:
+class DimType(Struct, frozen=True, eq=False):
     """One dimension of a type. Not `annotated` is the bare `64`."""
 
     pos: Pos
@@ -30,24 +29,21 @@ class DimType:
     priority: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rest:
+class Rest(Struct, frozen=True, eq=False):
     """`*B`: any number of dimensions, which the call binds."""
 
     pos: Pos
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replicated:
+class Replicated(Struct, frozen=True, eq=False):
     """`replicated`, or with axes `replicated(model)`."""
 
     pos: Pos
     axes: tuple[AxisRef, ...] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Partial:
+class Partial(Struct, frozen=True, eq=False):
     """`partial(sum: model)`."""
 
     pos: Pos
@@ -55,16 +51,14 @@ class Partial:
     axes: tuple[AxisRef, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class On:
+class On(Struct, frozen=True, eq=False):
     """`on pod`."""
 
     pos: Pos
     mesh: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Notated:
+class Notated(Struct, frozen=True, eq=False):
     """`P("data", None)`, `(S(0), B)`: a sharding in the words of another system."""
 
     pos: Pos
@@ -74,8 +68,7 @@ class Notated:
 Suffix: TypeAlias = Replicated | Partial | On | Notated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Type:
+class Type(Struct, frozen=True, eq=False):
     """`f32[B@data, D] partial(sum: model) on pod`, as written."""
 
     pos: Pos
@@ -84,16 +77,14 @@ class Type:
     suffixes: tuple[Suffix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedType:
+class NamedType(Struct, frozen=True, eq=False):
     """`Layer`, a record; or `int`, `float`, `str`, `bool`: a value known while compiling."""
 
     pos: Pos
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TupleType:
+class TupleType(Struct, frozen=True, eq=False):
     """`(f32[4], Layer)`."""
 
     pos: Pos
@@ -104,8 +95,7 @@ AnyType: TypeAlias = Type | NamedType | TupleType
 """A type of a parameter or a result. The name before the brackets of a Type may be that of a record."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class Target(Struct, frozen=True, eq=False):
     """The left of an assignment; a type makes it a sharding constraint too.
 
     `rest`: `*name`, which takes what the names beside it leave.

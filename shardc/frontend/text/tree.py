@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar, cast
 
 from lark import Token
+from msgspec.structs import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.patterns import Side, assignment, side_of

@@ -7,8 +7,10 @@ record Layer:                        Layer[L] is the record of stacks:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
@@ -19,15 +21,13 @@ from shardc.graph.trees import Branch, Tree
 from shardc.graph.types import TensorType
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A parameter that is known while compiling, with its value."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class TypedRecord:
+class TypedRecord(Struct, frozen=True):
     """The types of a record's fields."""
 
     name: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from msgspec import Struct
 from xdsl.ir import SSAValue
 
 from shardc.diagnostics import Location
@@ -14,8 +14,7 @@ from shardc.layout import Sharding
 from shardc.layout.axes import Axis
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
+class Tensor(Struct, frozen=True, eq=False):
     """A value of the program that is built. `weak`: its dtype came from Python numbers only (promotion.py).
 
     `sharding` is the annotation it was last given, if any.
@@ -39,8 +38,7 @@ class Tensor:
         return self.type.rank
 
 
-@dataclass(frozen=True, slots=True)
-class Dtype:
+class Dtype(Struct, frozen=True):
     """A dtype's name where a value is expected: astype(x, bf16)."""
 
     name: str
@@ -50,8 +48,7 @@ LAMBDA = "this lambda"
 """The name of a function without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionName:
+class FunctionName(Struct, frozen=True):
     """A function of the program, or a lambda, where a value is expected: op(…, body=add).
 
     `apply` builds its body, of values. `parameters` is None if it takes arguments of any type.
@@ -68,23 +65,20 @@ class FunctionName:
     """Whether `apply` takes arguments by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordValue:
+class RecordValue(Struct, frozen=True):
     """A value of `record name`: its fields in their order."""
 
     name: str
     fields: tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """`x.at`"""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """`x.at[…]`, with the subscripts as they are evaluated."""
 
     tensor: Tensor
@@ -95,8 +89,7 @@ class Dots:
     """`...`"""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """`{name=value, …}`"""
 
     entries: tuple[tuple[str, Value], ...]
@@ -142,8 +135,7 @@ BlockTree: TypeAlias = "Operand | tuple[BlockTree, ...]"
 """What a collective takes: a tensor, or a tuple of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """An argument, with its place for errors."""
 
     value: Value

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from shardc.layout.mesh import Mesh
 from shardc.layout.notations import dtensor, hlo, jax, mindspore, onnx, sbp, sdy
@@ -33,8 +34,7 @@ class Writer(Protocol):
     def __call__(self, sharding: Sharding, shape: Sequence[int] | None = None) -> str: ...
 
 
-@dataclass(frozen=True)
-class Notation:
+class Notation(Struct, frozen=True):
     """A notation; `policy` is what it does with dimensions that don't divide."""
 
     name: str

@@ -13,8 +13,9 @@ may choose one for the hardware; they are read as ascending.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.layout.mesh import LayoutError, mesh_of_ranks
 from shardc.layout.notations.ranks import count_of
@@ -16,8 +18,7 @@ INTERLEAVED = "interleaved_parallel"
 Entry = str | tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """A device matrix with named dimensions and, once called with one, a tensor map.
 
     Its constructor raises LayoutError wherever MindSpore raises TypeError or ValueError.

@@ -12,9 +12,10 @@ the repetition is the first axis, "left", as in MindSpore of 2020.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Literal
+
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.mindspore_layout import NONE, Entry, Layout
@@ -25,8 +26,7 @@ Side = Literal["right", "left"]
 REPEATED = "repeated"
 
 
-@dataclass(frozen=True)
-class MatMulLayouts:
+class MatMulLayouts(Struct, frozen=True):
     """The layouts of both inputs and the output, and the groups that must all-reduce the output."""
 
     x: Layout

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.layout.notations.mindspore_layout import Layout
 from shardc.layout.notations.ranks import count_of
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """How to find by hand which slice each device holds.
 
     1. `numbering`, int64[devices, axes]: count the positions of the matrix, each axis in its own base.

@@ -7,11 +7,11 @@ stretches of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.layout.mesh import LayoutError
@@ -19,8 +19,7 @@ from shardc.layout.notations.onnx_spec import ShardedDim, ShardingSpec
 from shardc.layout.uneven import Policy, bounds
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """The elements start to stop of one factor of an axis, of which `size` there are."""
 
     size: int
@@ -28,8 +27,7 @@ class Stretch:
     stop: int
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A shard: per axis of the tensor the stretches of its factors, major to minor."""
 
     axes: tuple[tuple[Stretch, ...], ...]

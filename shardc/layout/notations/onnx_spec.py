@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 
@@ -12,16 +13,14 @@ MOST_SHARDS = 1 << 20
 """A specification of more shards than this is taken for a slip."""
 
 
-@dataclass(frozen=True)
-class SimpleShard:
+class SimpleShard(Struct, frozen=True):
     """A factor of an axis, split into `num_shards`; its size is a number, a symbol, or not given."""
 
     num_shards: int
     dim: int | str | None = None
 
 
-@dataclass(frozen=True)
-class ShardedDim:
+class ShardedDim(Struct, frozen=True):
     """An axis and how it is split; several factors are the block shape of what was fused into the axis."""
 
     axis: int
@@ -33,8 +32,7 @@ class ShardedDim:
         return prod(factor.num_shards for factor in self.simple_sharding)
 
 
-@dataclass(frozen=True)
-class ShardingSpec:
+class ShardingSpec(Struct, frozen=True):
     """A tensor's shards and their devices.
 
     Shards are numbered over `sharded_dim` in the order listed, the last fastest; shard k is on device[k], or,

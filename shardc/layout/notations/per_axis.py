@@ -7,29 +7,27 @@ how often the dimension was split before it: its `factor`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Dim, Sharding
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(Struct, frozen=True):
     """Over this axis, dimension `dim` is split; axes later in the mesh split it `factor` ways before."""
 
     dim: int
     factor: int = 1
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """Over this axis all hold the same."""
 
 
-@dataclass(frozen=True)
-class Partial:
+class Partial(Struct, frozen=True):
     """Over this axis each holds a partial result."""
 
     kind: str = "sum"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh

@@ -8,8 +8,9 @@ and `#` start comments). Nothing is evaluated.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Union
+
+from msgspec import Struct, field
 
 from shardc.layout.mesh import LayoutError
 
@@ -24,8 +25,7 @@ DEEPEST = 50
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """A bare name: `B`, `flow.sbp.broadcast`."""
 
     text: str
@@ -36,8 +36,7 @@ class Name:
         return self.text.rpartition(".")[2]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """`function(args, key=value)`; the function may be a call itself, or an element or method of one."""
 
     function: Value
@@ -50,8 +49,7 @@ class Call:
         return self.function.last if isinstance(self.function, Name) else ""
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """`{key = value …}` or a set `{a, b}`: entries in order, keys None in a set."""
 
     entries: tuple[tuple[Value, Value], ...]

@@ -13,9 +13,11 @@ the same label run together, and labels that the output lacks are summed over. S
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import (
@@ -32,8 +34,7 @@ Factors = tuple[SimpleShard, ...]
 Index = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """A tensor of an operation; without a specification it is whole, wherever it is needed.
 
     Sizes may be symbols. `value` is the content of a constant list of numbers, such as a reduction's axes.
@@ -58,16 +59,14 @@ class Tensor:
         return {axis: dim.simple_sharding for axis, dim in dims if dim.num_shards > 1}
 
 
-@dataclass(frozen=True)
-class Reduction:
+class Reduction(Struct, frozen=True):
     """Shard number `shard` of the output is combined from parts; the devices parts[p] have the p-th."""
 
     shard: int
     parts: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
-class Inference:
+class Inference(Struct, frozen=True):
     """The output's specification (None: whole, wherever it is needed), and what must be combined for it."""
 
     spec: ShardingSpec | None
@@ -135,8 +134,7 @@ def _inferred(
     return Inference(spec_of_holders(dims, groups), reductions)
 
 
-@dataclass(frozen=True)
-class _Holders:
+class _Holders(Struct, frozen=True):
     """Who holds the shards of one input: by their places along the labels, in the order of `labels`."""
 
     name: str

@@ -9,7 +9,9 @@ the operation makes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.diagnostics import listed
 from shardc.layout.mesh import LayoutError
@@ -21,8 +23,7 @@ from shardc.layout.onnx.symbols import Symbols
 from shardc.layout.onnx.verdicts import Unsupported, verdict_of
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(Struct, frozen=True):
     """Tensor `name` goes from one specification to another; None is whole, wherever it is needed."""
 
     name: str
@@ -30,8 +31,7 @@ class Move:
     target: ShardingSpec | None
 
 
-@dataclass(frozen=True)
-class NodeResult:
+class NodeResult(Struct, frozen=True):
     """How a node runs: `verdict` is valid, or else what `reason` explains.
 
     `received` are the inputs that come from another pipeline stage, and its number.
@@ -47,8 +47,7 @@ class NodeResult:
     received: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass
-class _Known:
+class _Known(Struct):
     """What is known of tensors so far; those that a refused node makes are in `unknown`, with its number."""
 
     tensors: dict[str, Tensor]

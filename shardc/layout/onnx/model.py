@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec
@@ -13,8 +14,7 @@ from shardc.layout.onnx.symbols import Size
 Shape = tuple[Size, ...]
 
 
-@dataclass(frozen=True)
-class DeviceConfiguration:
+class DeviceConfiguration(Struct, frozen=True):
     """A way to run a model: on so many devices, which may have names."""
 
     name: str
@@ -30,8 +30,7 @@ class DeviceConfiguration:
             )
 
 
-@dataclass(frozen=True)
-class NodeConfiguration:
+class NodeConfiguration(Struct, frozen=True):
     """What a node says for one configuration: specifications of inputs and outputs, and its stage."""
 
     configuration_id: str = ""
@@ -46,8 +45,7 @@ class NodeConfiguration:
         return found[0] if found else None
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """An operation; "" stands for an optional input that is left out."""
 
     op_type: str
@@ -66,8 +64,7 @@ class Node:
         return NodeConfiguration()
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """Nodes in an order in which they can run, the shapes of inputs, and values of small constants."""
 
     node: tuple[Node, ...]

@@ -7,8 +7,9 @@ BitwiseNot has one input, and the input of ConstantOfShape is a shape, which eve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardedDim

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.onnx import schema
@@ -15,8 +17,7 @@ from shardc.layout.onnx.verdicts import Unsupported
 Attributes = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Operands:
+class Operands(Struct, frozen=True):
     """What a rule is given: inputs (None: left out), attributes under ONNX's names, and known sizes."""
 
     op_type: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.graph.attrs import LETTERS, ConvDims, DotDims
 from shardc.ops import hlo

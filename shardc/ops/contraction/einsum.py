@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
@@ -18,8 +19,7 @@ from shardc.ops.untyped import Types, UntypedOp
 from shardc.semantics import contraction as kernels
 
 
-@dataclass(frozen=True, slots=True)
-class Subscripts:
+class Subscripts(Struct, frozen=True):
     """One letter for each dimension of both operands and of the result: ij,jk->ik."""
 
     operands: tuple[str, ...]

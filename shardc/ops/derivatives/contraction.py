@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc.graph.attrs import ConvDims, DotDims
 from shardc.ops import hlo
@@ -47,8 +48,7 @@ def _dot(which: int) -> Callable[[Step, Term], Term]:
     return pull
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(Struct, frozen=True):
     """The spatial dimensions of a convolution, with their numbers."""
 
     image: tuple[int, ...]

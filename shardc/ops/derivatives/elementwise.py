@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import pi, sqrt
 from typing import Any
+
+from msgspec.structs import replace
 
 from shardc.graph.types import is_complex, is_inexact
 from shardc.ops import chlo, hlo, spmd

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph.attrs import Dense
 from shardc.graph.builder import Body, Builder
@@ -15,8 +15,7 @@ from shardc.ops import hlo
 from shardc.ops.definition import OpDef
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class Term(Struct, frozen=True, eq=False):
     """A value `v` of the builder `b`. Operands of arithmetic are terms of its type, or numbers."""
 
     b: Builder[Any]

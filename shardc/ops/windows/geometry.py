@@ -6,7 +6,7 @@ edge. Then a block of the operand holds the windows of its block of the result (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shardc.graph import Op
 from shardc.ops.rule_builder import ints, pairs
@@ -71,8 +71,7 @@ def cumulative_dims(op: Op) -> tuple[int, ...]:
     return moving if plain and ends else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The window in one dimension: its length and stride, and whether there is padding or dilation."""
 
     length: int

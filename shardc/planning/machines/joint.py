@@ -8,7 +8,8 @@ uses them may be fused with a copy, so that it takes less: what is combined is w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.layout import Mesh
 from shardc.ops import spmd

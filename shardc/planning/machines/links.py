@@ -16,12 +16,12 @@ shared   as a ring, with the bandwidth divided among all devices: they copy thro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.diagnostics import ShardcError
@@ -53,8 +53,7 @@ class Sent(Protocol):
     def strided(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """A collective that nobody has written yet."""
 
     op: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.ops.definition import Rate
@@ -14,8 +16,7 @@ _NO_PRODUCT = frozenset(Rate)
 KINDS = ("ring", "torus", "shared")
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True):
     """Bytes/s and seconds per step that a collective has for itself. `strided`: bytes/s where its blocks are
     columns."""
 
@@ -25,8 +26,7 @@ class Own:
     strided: float
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(Struct, frozen=True):
     """What connects devices: bytes/s, seconds per step, and how many devices are on one (None: all).
 
     `each` has the rates of collectives that have their own on a shared link.
@@ -54,8 +54,7 @@ class Link:
         return max([self.bandwidth, *rates]), min([self.latency, *(own.latency for own in self.each)])
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Bytes, bytes/s and operations/s of a device, and the links, innermost first.
 
     `turned`: bytes/s of what is read across the order in which it lies, for which that is more time. `fuses`:

@@ -29,10 +29,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError, register_source
 from shardc.graph import DTYPES, Location
@@ -87,8 +88,7 @@ def read(text: str, file: str) -> Machine:
     return _machine(_Table(data, file, text, ""))
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """A table of the file, which can say where its keys stand. `nth` is its number among equal headers."""
 
     data: dict[str, Any]

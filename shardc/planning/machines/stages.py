@@ -16,8 +16,10 @@ follow from asking it again for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.collectives import axes_of, pairs_of
 from shardc.graph import Graph, Node
@@ -30,8 +32,7 @@ from shardc.planning.machines.machine import Machine
 Axes = tuple[Axis, ...]
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """An all_reduce, all_gather or reduce_scatter of `kind` over axes, or a permute between `pairs`, of a
     block of a shape, whose elements have `itemsize` bytes. `dim` is what is gathered or scattered."""
 
@@ -78,8 +79,7 @@ def wanted_of(graph: Graph, node: Node) -> Wanted:
     return Wanted(op, axes_of(node), type.shape, type.numpy.itemsize, dim, kind, pairs_of(node))
 
 
-@dataclass(frozen=True)
-class Staged:
+class Staged(Struct, frozen=True):
     """The stages of a collective, and the axes along which blocks stand then, or have to stand before a
     reduce-scatter, major to minor; `ordered` if those are the collective's own."""
 

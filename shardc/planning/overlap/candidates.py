@@ -6,8 +6,9 @@ only scattered. Beside the products there may be other operations that run on bl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.marks import PARTIAL_OVER
@@ -28,8 +29,7 @@ class Unsuitable(Exception):
     """Why a collective stays as it is."""
 
 
-@dataclass(frozen=True)
-class BlockOp:
+class BlockOp(Struct, frozen=True):
     """An operation on blocks: the dimension that is cut in each operand and in the result, None for none."""
 
     node: Node
@@ -41,8 +41,7 @@ class BlockOp:
         return has(self.node.name, Trait.MATMUL)
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A collective that products can go on with, and all that is done on blocks then, in order.
 
     `terms` are operations beside the steps whose results are partial over the axes only because they are
@@ -95,8 +94,7 @@ def _contracted(graph: Graph, node: Node) -> int:
     return size
 
 
-@dataclass
-class Finder:
+class Finder(Struct, dict=True):
     """Looks at the collectives of per-device code.
 
     `differs` says whether a value differs between all devices along the axes, `is_partial` whether it is a

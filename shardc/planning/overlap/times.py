@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Times(Protocol):
@@ -26,20 +27,22 @@ class Times(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class RingMachine:
+LATENCY, BANDWIDTH, FLOPS, LAUNCH = 1e-6, 50e9, 275e12, 1e-6
+"""A TPU v4's published peaks (Jouppi et al., ISCA 2023: 275 Tflop/s in bf16, links of 50 GB/s each way), and
+a microsecond for what is not published."""
+
+
+class RingMachine(Struct, frozen=True):
     """A machine by four numbers.
 
     Seconds before a message arrives, bytes per second that a device sends to one neighbour, its operations
-    per second, and seconds that each further operation takes to start. The defaults are a TPU v4's published
-    peaks (Jouppi et al., ISCA 2023: 275 Tflop/s in bf16, links of 50 GB/s each way) and a microsecond for
-    what is not published.
+    per second, and seconds that each further operation takes to start.
     """
 
-    latency: float = 1e-6
-    bandwidth: float = 50e9
-    flops: float = 275e12
-    launch: float = 1e-6
+    latency: float = LATENCY
+    bandwidth: float = BANDWIDTH
+    flops: float = FLOPS
+    launch: float = LAUNCH
 
     def collective(self, operation: str, devices: int, block_bytes: int) -> float:
         """Blocks go both ways around the ring."""
@@ -49,8 +52,7 @@ class RingMachine:
         return self.latency + block_bytes / self.bandwidth
 
 
-@dataclass(frozen=True)
-class OverlapWork:
+class OverlapWork(Struct, frozen=True):
     """A product of `flops` floating-point operations, in `products` operations, and its collective.
 
     It goes over a ring of `devices`, in which a block of `block_bytes` goes from neighbour to neighbour.

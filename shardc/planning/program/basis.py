@@ -9,10 +9,10 @@ or fewer to the next optimum as from nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from shardc.planning.solvers import Vector
@@ -25,8 +25,7 @@ LOWER, BASIC, UPPER = 0, 1, 2
 bound."""
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """HiGHS's status of every column and of every row."""
 
     columns: Statuses
@@ -44,8 +43,7 @@ class Basis:
         return Basis(columns, rows)
 
 
-@dataclass
-class Parts:
+class Parts(Struct):
     """Numbers of columns or rows, given out part by part: where each begins, and ascending codes of those
     parts whose numbers are not the same in every program."""
 

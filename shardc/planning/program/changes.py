@@ -7,8 +7,9 @@ The planner brings the operand there: a product contracted over x is made so, an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.forms.choice import Choice

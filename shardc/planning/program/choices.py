@@ -6,8 +6,9 @@ unevenly only where something in the program is already laid out so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
@@ -25,8 +26,7 @@ Waiting = dict[int, frozenset[tuple[Axis, str]]]
 TWICE = 2  # some assignments are no choices, or equal ones; in no program that was measured half of them
 
 
-@dataclass(frozen=True)
-class Every:
+class Every(Struct, frozen=True):
     """All choices of the variables that are open, in program order, and all layouts of what loops carry."""
 
     choices: dict[Variable, list[Choice]]

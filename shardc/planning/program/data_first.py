@@ -9,7 +9,8 @@ are gathered (ZeRO-3, fully sharded data parallelism).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import collecting
 from shardc.graph import Function, Graph

@@ -18,7 +18,8 @@ made from nothing; and an update makes a copy of all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.graph import Node, Op
 from shardc.ops import Trait, find, has, hlo, spmd
@@ -29,8 +30,7 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 """They make elements one by one, beside those that have a trait that says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
     they lie, where that is not as written. `fused`: its users take its result as it is made, so that it is
     never in memory. `made`: operands that are made from constants for it alone, and are written."""
@@ -98,8 +98,7 @@ def traffic(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """Bytes that an operation wants of an operand of so many."""
 
     node: int

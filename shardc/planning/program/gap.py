@@ -9,7 +9,8 @@ best: so the windows together pay no more than any plan does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.layout import LayoutError
 from shardc.planning.program.building import part

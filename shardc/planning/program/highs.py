@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from math import ceil, inf
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
@@ -20,8 +21,7 @@ Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
 
 
-@dataclass
-class Rows:
+class Rows(Struct):
     """Sums of columns between two bounds: factors, with the row and the column of each."""
 
     at: list[int] = field(default_factory=list[int])
@@ -84,8 +84,7 @@ NEARLY = 1e-3  # of the objective: what a column would have to cost less
 NEAR = 1e-6  # what is so near to a limit keeps to it
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """The columns' values, the objective, and a number that no solution's objective is below.
 
     Without integrality a column is used once it costs `reduced` less, and the solution is that of `basis`.

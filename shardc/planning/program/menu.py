@@ -7,7 +7,7 @@ objects. Nothing here depends on the order in which somebody asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from shardc.forms.choice import Choice, Ways, ways_of
 from shardc.graph import Op
@@ -21,8 +21,7 @@ Wish = tuple[int, Axis]
 """A factor, and an axis that should split it."""
 
 
-@dataclass(eq=False)
-class Menu:
+class Menu(Struct, eq=False):
     """Answers, by question: operations are numbered, and equal ones, with equal rules, have equal numbers."""
 
     signatures: dict[object, int] = field(default_factory=dict[object, int])

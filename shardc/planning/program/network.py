@@ -7,11 +7,11 @@ carry, and for copies of values (building.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from shardc.analysis.manual import AxisNames
@@ -68,8 +68,7 @@ class Copies(NamedTuple):
 _THERE, _BACK = np.zeros(1, np.int64), np.ones(1, np.int64)
 
 
-@dataclass
-class Network:
+class Network(Struct):
     """Columns with their kinds and costs, and rows: sums of columns between two bounds."""
 
     problem: Problem

@@ -9,7 +9,7 @@ partner's layout.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from shardc.graph.types import TensorType
 from shardc.layout import Sharding, replicated

@@ -12,8 +12,9 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
@@ -47,8 +48,7 @@ Use = tuple[Node, int]
 """An operation and the number of one of its operands."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCopy:
+class PlannedCopy(Struct, frozen=True):
     """A reshard of `value` from the layout `source`, in which it or an earlier copy is, to `target`.
 
     `uses` are the operands that take this copy; there may be none, where it is only the source of another.
@@ -62,8 +62,7 @@ class PlannedCopy:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Struct, frozen=True, eq=False):
     """The choices made for one function, which were looked for by `search`. `problem` is the planning problem
     behind it."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES, AxisNames
@@ -43,8 +43,7 @@ def _has_more(axes: tuple[Axis, ...], others: tuple[Axis, ...]) -> bool:
     return bool(subtract(axes, others))
 
 
-@dataclass(frozen=True)
-class Arcs:
+class Arcs(Struct, frozen=True):
     """Copies between layouts of a list, by their numbers there, with prices."""
 
     sources: NDArray[np.int64]

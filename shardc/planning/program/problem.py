@@ -8,8 +8,10 @@ around the definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
@@ -25,8 +27,7 @@ from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.distances import AxisAtoms
 
 
-@dataclass
-class Problem:
+class Problem(Struct):
     """A function body with its variables in program order."""
 
     graph: Graph
@@ -42,16 +43,16 @@ class Problem:
         default_factory=dict["object", "tuple[Choice, list[Choice]]"]
     )
     own: dict[tuple[int, int], tuple[Choice, int, int]] = field(
-        default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"], init=False
+        default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"]
     )
     valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = field(
-        default_factory=dict["int", "tuple[Sharding, list[Sharding], tuple[int, int, int]]"], init=False
+        default_factory=dict["int", "tuple[Sharding, list[Sharding], tuple[int, int, int]]"]
     )
-    kinds: dict[object, int] = field(default_factory=dict[object, int], init=False)
-    kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int], init=False)
+    kinds: dict[object, int] = field(default_factory=dict[object, int])
+    kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int])
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
-    wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
-    priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices], init=False)
+    wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted])
+    priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices])
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     fused: set[int] = field(default_factory=set[int])  # in memory only where they are sent
@@ -67,7 +68,7 @@ class Problem:
     layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
     made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
     places_of: dict[int, dict[Variable, list[int]]] = field(
-        default_factory=dict[int, "dict[Variable, list[int]]"], init=False
+        default_factory=dict[int, "dict[Variable, list[int]]"]
     )
 
     def prices(self, atoms: AxisAtoms) -> Prices:

@@ -11,11 +11,12 @@ The shares are the same in all plans.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
@@ -37,8 +38,7 @@ ONCE = START  # femtoseconds: of equally quick plans, that in which fewer values
 GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpWork:
+class OpWork(Struct, frozen=True, eq=False):
     """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses.
 
     Equal operations may share it.

@@ -7,8 +7,10 @@ operation only where communication would cost more; then somebody says so.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
@@ -22,8 +24,7 @@ PRICED = "balanced"  # the machine that says what work costs, where it is free
 LONG = 10**9  # femtoseconds of repeated work that are worth a warning: less is the time of toy sizes
 
 
-@dataclass(frozen=True)
-class PlanTime:
+class PlanTime(Struct, frozen=True):
     """Modelled femtoseconds on a machine, nothing overlapped: `work_fs` as evenly shared out as can be,
     communication, and work of a nanosecond or longer beyond that share. No plan takes fewer than `least_fs`
     for the last two; None where that is not known. Of the last `apart_fs` are no work done twice: each device
@@ -46,8 +47,7 @@ class PlanTime:
         return self.work_fs + self.communication_fs + self.repeated_fs
 
 
-@dataclass(frozen=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """An operation that runs in fewer `parts` than it could; the femtoseconds that it repeats in a run."""
 
     variable: Variable
@@ -56,8 +56,7 @@ class Repeated:
     repeated_fs: int
 
 
-@dataclass(frozen=True)
-class LessDivided:
+class LessDivided(Struct, frozen=True):
     """Operations that annotations divide further, those that repeat most first; the femtoseconds on `machine`
     that dividing them as annotations do would take more. `weighed`: the plan was made for that machine."""
 

@@ -11,7 +11,8 @@ layer near the first or last one has other surroundings, so it is planned by its
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shardc.ops import Trait, has
 from shardc.planning.program.canonical import likeness

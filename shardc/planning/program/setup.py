@@ -5,8 +5,9 @@ What binds stays fixed: arguments, results, constraints, what a loop carries, an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes

@@ -10,10 +10,10 @@ other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
@@ -30,8 +30,7 @@ TIES = 1_000  # of one in which what equally quick plans take is compared: real 
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """How every operation runs, and the layout of what loops carry."""
 
     choices: dict[Variable, Choice]
@@ -45,8 +44,7 @@ class Chosen:
             variable.choice = choice
 
 
-@dataclass(frozen=True)
-class Optimum:
+class Optimum(Struct, frozen=True):
     """Ticks that no plan of a program is below, and whether the program was solved and not only bounded:
     `whole`, or `nearly` (highs.py).
 

@@ -8,10 +8,10 @@ for dependent equations, and on a busy machine another of equally good solutions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.planning.program.basis import Basis
@@ -24,8 +24,7 @@ FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 Numbers = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Sums of columns that lie between `low` and `high`, row by row.
 
     Of each factor the row and the column: `at`, `columns`; `starts`: of each row, and where the last ends.
@@ -65,8 +64,7 @@ class Sums:
         return bool(np.all(sums >= self.low - near) and np.all(sums <= self.high + near))
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
     much less each column would have to cost to be used, what the objective is `below` a limit on one sum
     more, looked for from this solution on (None if there is none), and, before that is asked, its basis."""

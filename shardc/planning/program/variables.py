@@ -7,9 +7,10 @@ reducing late, and last how many of the ticks are work that no device does again
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
+
+from msgspec import Struct
 
 from shardc.forms.choice import Choice, Ways
 from shardc.graph import Node, Op, Region
@@ -24,8 +25,7 @@ End = tuple[int, list[int], list[int]]
 """A value, the operands of one operation that it is, and the results."""
 
 
-@dataclass(eq=False)
-class Variable:
+class Variable(Struct, eq=False):
     """One operation: how it runs now, and whether that may change."""
 
     node: Node
@@ -43,17 +43,16 @@ class Variable:
     size: int = 0  # elements of its operands and results
     work: OpWork | None = None  # what it takes, where that is counted
     touched: tuple[int, ...] = ()  # the values whose cost its choice may change
-    told: tuple[Wanted, ...] = field(default=(), init=False)  # who is told of another choice
+    told: tuple[Wanted, ...] = ()  # who is told of another choice
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "choice":
             for wanted in self.told:
                 wanted.change(self, cast(Choice, value))
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
 
 
-@dataclass(eq=False)
-class Slot:
+class Slot(Struct, eq=False):
     """One value that a loop carries: an operand and result of the loop, an argument of its bodies, and what
     the body returns. All four have one layout."""
 
@@ -66,8 +65,7 @@ class Slot:
         return self.loop.choice.results[self.index]
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """No plan of the choices known for each operation takes fewer than `ticks`; `method` says who says so."""
 
     ticks: int

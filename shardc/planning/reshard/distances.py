@@ -9,12 +9,12 @@ something does not divide, blocks are larger and moves fewer, so the figure is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import prod
 
 import numpy as np
+from msgspec import Struct, field
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
@@ -38,16 +38,15 @@ MANY = 1 << 13
 """Places of atoms, in no order, beyond which paths are not looked for: those of FEW in seven dimensions."""
 
 
-@dataclass(frozen=True)
-class Distances:
+class Distances(Struct, frozen=True, dict=True):
     """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`."""
 
     atoms: AxisAtoms
     rank: int
-    known: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
-    masks: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
+    known: dict[Sharding, int] = field(default_factory=dict[Sharding, int])
+    masks: dict[Sharding, int] = field(default_factory=dict[Sharding, int])
     pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = field(
-        default_factory=dict["tuple[Sharding, Sharding]", "tuple[float, float, int]"], repr=False
+        default_factory=dict["tuple[Sharding, Sharding]", "tuple[float, float, int]"]
     )
 
     @property
@@ -150,7 +149,7 @@ class Distances:
         return self.pairs[pair]
 
 
-class _AllWays(Space):
+class _AllWays(Space, frozen=True, dict=True):
     """A tensor for which no two atoms are alike: all layouts are goals."""
 
     @cached_property

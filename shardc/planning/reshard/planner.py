@@ -10,8 +10,10 @@ together where two of them gain by themselves. A plan carries what has been prov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
@@ -33,8 +35,7 @@ HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, o
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
 
-@dataclass(frozen=True, slots=True)
-class Reshard:
+class Reshard(Struct, frozen=True):
     """The steps from source to target and what they cost together.
 
     No plan has fewer bytes than `bound`, whatever pieces of axes it moves; `exact`: this one has no more.

@@ -7,10 +7,12 @@ memory), then by the layouts' numbers, so the same question has the same answer 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from math import prod
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.planning.reshard.cost import ReshardCost
 from shardc.planning.reshard.estimate import Estimate, Left
@@ -28,8 +30,7 @@ from shardc.planning.reshard.steps import FREE
 _Key = tuple[int, int, int, int]  # bytes, collectives, moves, peak
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """One collective of a way: its name, the layout after it, and what it moves."""
 
     kind: str
@@ -37,8 +38,7 @@ class Taken:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """Collectives one after the other, and what they cost together."""
 
     path: tuple[Taken, ...]
@@ -51,8 +51,7 @@ class Way:
         return Way(path, ReshardCost(bytes * whole // part, steps, peak * whole // part))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The way and its cost, None if none was found; no way has fewer than `bound` bytes.
 
     `exact`: none is cheaper, or there is none. `tried`: so many moves were looked at.
@@ -114,8 +113,7 @@ def _search(space: Space, limit: int | None, effort: int, haste: float, below: i
     return Found(frontier.way(goal), 0 if haste else guess[0], done and not haste, tried)
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """A state that was met: what is left from it at least, and the cheapest way to it: what that costs, and
     with what is left; the last move and the node before. None as long as no way to it was good enough."""
 
@@ -127,8 +125,7 @@ class _Node:
     before: _Node | None = None
 
 
-@dataclass
-class _Frontier:
+class _Frontier(Struct, dict=True):
     """The states met so far, and which of those that were reached to look at next."""
 
     space: Space

@@ -8,10 +8,11 @@ and the padding dropped after gathering.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
+
+from msgspec import Struct
 
 Atoms = tuple[int, ...]
 
@@ -41,8 +42,7 @@ class AtomLayout(NamedTuple):
         return {a for atoms in (*self.dims, self.partial) for a in atoms}
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(Struct, frozen=True, dict=True):
     """A tensor and the atoms' sizes; the layout it has and, as `goal`, the one to reach."""
 
     shape: tuple[int, ...]

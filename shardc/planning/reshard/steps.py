@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.layout import Sharding
 from shardc.layout.difference import exchanged, gained, lost, subtract
@@ -11,8 +12,7 @@ from shardc.layout.difference import exchanged, gained, lost, subtract
 FREE = ("all_slice", "replicated_to_unreduced", "sharded_to_unreduced")  # no communication
 
 
-@dataclass(frozen=True, slots=True)
-class ReshardStep:
+class ReshardStep(Struct, frozen=True):
     """`kind` names an sdy collective ("all_gather"); `result` is the global sharding after it.
 
     `bytes` is what a device moves. An all_gather or reduce_scatter over several dimensions is one collective

@@ -7,12 +7,13 @@ layouts that somebody asks for; of those that differ in an order that does not m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
@@ -51,8 +52,7 @@ class Paths:
         return np.array([self.rows[start][ends[at]] for start, at in pairs])
 
 
-@dataclass(frozen=True)
-class Collectives:
+class Collectives(Struct, frozen=True):
     """Every collective from one layout to another: what it sends (Ways), and its kind by number (KINDS)."""
 
     edges: Edges

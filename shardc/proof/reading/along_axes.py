@@ -11,10 +11,10 @@ blocks, and of axes, can be reduced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from shardc.graph import Dense, Graph, Node, Region, walk
 from shardc.layout import Axis, Mesh, size_of

@@ -7,8 +7,8 @@ layer makes, but of which each layer may have its own.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.ops import hlo
@@ -17,8 +17,7 @@ from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.outline import has_effect
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Equal for values that are made alike; whether any argument goes into them."""
 
     number: int

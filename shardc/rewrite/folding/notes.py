@@ -7,9 +7,9 @@ before it was, so the layers of the last stack are put back first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -28,8 +28,7 @@ class Unlike(Exception):
     """The layers around the cut differ, so nobody knows what those between them are."""
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """Between layers `cut` - 1 and `cut` of a stack of a folded program there are `removed` more.
 
     `stack` is its number; the whole program is the one that these layers were taken out of. `arguments` and

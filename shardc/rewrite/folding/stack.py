@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
+from msgspec import Struct
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.graph.repeats import Repeat
@@ -29,8 +29,7 @@ from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The places of operations and arguments in layers 0 to `count` - 1; `reach`: the greatest n.
 
     `given` says what stands outside of layers and is made of arguments and constants.
@@ -49,8 +48,7 @@ class Stack:
         return self.ops.get(value.owner) if isinstance(value, OpResult) else None
 
 
-@dataclass
-class Finder:
+class Finder(Struct, dict=True):
     """Stretches, the direction of their layers, and the range of layers in which all are equal."""
 
     block: Block

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import repeat
 
+from msgspec import Struct, field
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.rewrite.alike import Alike
@@ -32,8 +32,7 @@ Wanted = tuple[SSAValue, "Read | None", int]
 """A value that is read here; how, if it is of a layer, and then of which layer of the whole program."""
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """What an operation reads of a layer `layers` further on: a result of another, or an argument."""
 
     layers: int
@@ -45,8 +44,7 @@ class Read:
 NOT_KNOWN = Read(0, None, -1)
 
 
-@dataclass
-class Layers:
+class Layers(Struct, dict=True):
     """The operations of a folded block by layer, and how those at the cut read each other."""
 
     block: Block

@@ -5,13 +5,13 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from shardc.analysis import per_device
 from shardc.compilation import lower

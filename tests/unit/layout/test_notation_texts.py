@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
 from shardc.layout.compare import same_layout

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shardc.analysis.build import GraphBuilder
 from shardc.graph import ConvDims, GatherDims, ScatterDims, TensorType

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import inf
 
 import pytest
+from msgspec.structs import replace
 
 from shardc.analysis import per_device
 from shardc.compilation import lower

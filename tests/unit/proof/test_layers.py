@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from random import Random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from shardc.collector import no_garbage_collection
 from shardc.compilation import lower

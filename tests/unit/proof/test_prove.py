@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shardc.compilation import emit
 from shardc.dialects.context import make_context

@@ -6,12 +6,13 @@ rules, so that only propagation is compared. Operations are told apart by a `tag
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import sdy
+from msgspec.structs import replace
 
 from shardc.dialects.context import make_context
 from shardc.dialects.text import print_module

@@ -168,7 +168,7 @@ class Importer:
 
     def record(self, source, target, names):
         fields = {}
-        for field in target.__dataclass_fields__:
+        for field in target.__struct_fields__:
             value = getattr(source, names.get(field, field))
             fields[field] = value if isinstance(value, int) else tuple(value)
         return target(**fields)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import TypeVar, cast
+
+from msgspec import Struct
 
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh, runs_evenly
 from shardc.backend.numpy.elision import COMMUTING, ELISION, PYTHON, symbol_of
@@ -16,8 +17,7 @@ BUFFER = 8192
 """How many elements NumPy copies at a time of an operand that lies in another order, or is broadcast."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """One operation as it is evaluated.
 
     `shape` is that of the array it makes: smaller than the result's where NumPy broadcasts later. `temporary`
@@ -53,8 +53,7 @@ class Evaluation:
         return self.graph.type(self.node.operands[operand]).nbytes
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """The result, and how much is allocated beside it until the operation is done."""
 
     view: View

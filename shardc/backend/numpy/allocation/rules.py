@@ -7,9 +7,10 @@ new array. Products and convolutions are in products.py. Sizes are in bytes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import cast
+
+from msgspec.structs import replace
 
 from shardc.analysis.collectives import axes_of
 from shardc.backend.numpy.allocation.calls import (

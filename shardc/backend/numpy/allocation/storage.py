@@ -6,21 +6,20 @@ Sizes are in elements for strides and in bytes for buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from msgspec import Struct
 
-@dataclass(eq=False, slots=True)
-class Buffer:
+
+class Buffer(Struct, eq=False):
     """Allocated memory; `holders` are the variables and temporaries that keep it."""
 
     nbytes: int
     holders: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """An array on a buffer; None for what has none worth counting: a Python number. `owns`: it is the array
     whose memory that is, and no other's view; a reshape that copies gives a view of its copy."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.graph.types import DTYPES, is_float, is_integer
 from shardc.ops import hlo
@@ -25,8 +25,7 @@ INDEX = "i64"
 """The dtype of places in an array."""
 
 
-@dataclass(frozen=True)
-class Affine:
+class Affine(Struct, frozen=True):
     """An integer: a constant, and numbers times factors."""
 
     dtype: str
@@ -40,16 +39,14 @@ class Affine:
         return self.constant + sum(r for r in reach if r < 0), self.constant + sum(r for r in reach if r > 0)
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """A float, by its bits."""
 
     dtype: str
     bits: bytes
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Struct, frozen=True):
     """An element of an array of which nothing more is known."""
 
     value: int
@@ -57,8 +54,7 @@ class Element:
     dtype: str
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """An operation on expressions; `constant` is what a sum or an exclusive or has beside them."""
 
     name: str

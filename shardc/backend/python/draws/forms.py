@@ -11,9 +11,9 @@ The cipher is Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.backend.python.draws.elements import Elements
 from shardc.backend.python.draws.evaluate import Array, At, Evaluation, Unknown
@@ -96,8 +96,7 @@ def enciphered(evaluation: Evaluation, name: str, args: Sequence[Array]) -> list
     return [word(0), word(1)]
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The two words of the cipher that an expression has."""
 
     key: tuple[int, int]

@@ -7,7 +7,8 @@ threefry2x32(keys[i, 0], keys[i, 1], 0, n)          one for each place along the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.backend.python.draws import forms
 from shardc.backend.python.draws.elements import Affine, Applied, Element
@@ -20,8 +21,7 @@ Found = tuple[Sequence[int], dict[str, object]]
 """The operands of a node that draws, and its attributes."""
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(Struct, frozen=True):
     """A value of a key, or of keys along `batch` dimensions."""
 
     value: int

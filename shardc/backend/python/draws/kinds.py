@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shardc.backend.python.draws import forms
 from shardc.backend.python.draws.elements import Elements, Number
@@ -15,8 +15,7 @@ from shardc.graph.types import DTYPES
 from shardc.ops import hlo
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A number that a distribution has: its expression, its constant or the value that it is."""
 
     expr: int

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, prod
+
+from msgspec import Struct
 
 from shardc.backend.python.draws.elements import Affine, Symbol
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """The shape of the whole array, and the mesh axes that split each dimension, major to minor."""
 
     shape: tuple[int, ...]

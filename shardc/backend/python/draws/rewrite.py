@@ -11,8 +11,10 @@ An array of which nothing but blocks are read is drawn as those.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.per_device import PerDeviceProgram
@@ -69,8 +71,7 @@ def _without(region: Region, live: Container[int]) -> Region:
     return Region(region.args, nodes)
 
 
-@dataclass
-class _Scope:
+class _Scope(Struct):
     """What is known of a region's values: their elements, and how many operations made them.
 
     drawn: values that follow from the cipher in a few steps. Others than integers and constants are not

@@ -6,7 +6,8 @@ The loop carries the projected inputs, what the steps read, the counter, the sta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
@@ -80,8 +81,7 @@ def _activations(n: Node, defaults: Sequence[str], direction: int) -> list[Activ
     return found[direction * count : (direction + 1) * count]
 
 
-@dataclass
-class Pass:
+class Pass(Struct):
     """One direction of a recurrent node: tensors of one direction, [batch, …]."""
 
     n: Node

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.frontend.onnx.node import Lower, Node
@@ -17,8 +17,7 @@ from shardc.graph.types import is_float
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """One axis that is resized: sizes, the scale, and the part of it that tf_crop_and_resize takes."""
 
     size: int

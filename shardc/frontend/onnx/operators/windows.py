@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Node
@@ -11,8 +12,7 @@ from shardc.frontend.onnx.node import Node
 Pairs = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """One window per position; all tuples have an entry per spatial dimension."""
 
     sizes: tuple[int, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text.builtins.elementwise import numeric

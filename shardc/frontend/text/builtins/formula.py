@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shardc.frontend.text.builtins.derived import builtin_of
 from shardc.frontend.text.builtins.elementwise import where
@@ -14,8 +15,7 @@ from shardc.frontend.text.values import Operand, Tensor
 from shardc.ops import OpDef
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Formula:
+class Formula(Struct, frozen=True, eq=False):
     """An operand of the program that is built; arithmetic is that of the language."""
 
     e: Emitter

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter
@@ -12,8 +13,7 @@ from shardc.frontend.text.values import Dots, Tensor, Value, describe
 from shardc.ops import hlo
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """`start:stop:step` with what was written, None where nothing was."""
 
     start: Value

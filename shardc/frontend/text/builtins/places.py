@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shardc.frontend.text.builtins.indexing import (
     Range,
@@ -21,8 +22,7 @@ from shardc.graph.types import TensorType, is_integer
 from shardc.ops import hlo
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """Where index tensors point: along which dimensions, with indices of one common shape.
 
     `at` is where that shape's dimensions come in the result: beside each other where the indices stand, in
@@ -129,8 +129,7 @@ def with_tensors(e: Emitter, items: Sequence[Subscript]) -> list[Subscript]:
 # ---- the same places, to write at
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """What subscripts choose: along which dimensions by indices, and how a written value lies there.
 
     `shape` is that of x[subscripts]; `order` says which of its dimensions are the batch of the indices and

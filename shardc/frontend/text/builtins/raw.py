@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+
+from msgspec import Struct
 
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.trees import tensors_of
@@ -12,7 +13,7 @@ from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import TensorType
 from shardc.ops import find, hlo, is_tensor_op, near
 
-_STRUCTURED: dict[tuple[str, str], type] = {
+_STRUCTURED: dict[tuple[str, str], type[Struct]] = {
     (hlo.dot_general.name, "dot_dimension_numbers"): DotDims,
     (hlo.gather.name, "dimension_numbers"): GatherDims,
     (hlo.scatter.name, "scatter_dimension_numbers"): ScatterDims,
@@ -90,7 +91,7 @@ def _attribute(e: Emitter, name: str, key: str, value: Value) -> object:
         try:
             return structure(**{field: _attribute(e, name, field, one) for field, one in value.entries})
         except TypeError:
-            names = ", ".join(field.name for field in fields(structure))
+            names = ", ".join(structure.__struct_fields__)
             raise e.error(f"these are not the fields of {key}", f"it has {names}") from None
     if isinstance(value, tuple):
         return tuple(_attribute(e, name, key, item) for item in value)
