@@ -21,7 +21,7 @@ from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.atoms import refine
-from shardc.planning.reshard.estimate import Estimate
+from shardc.planning.reshard.estimate import Estimate, Starts
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Space
@@ -131,10 +131,13 @@ class Distances(Struct, frozen=True, dict=True):
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """What table() gives, or less: what the worst-placed device lacks."""
-        sizes = tuple(atom.size for atom in self.atoms)
-        starts, ends = ([*map(self._layout, each)] for each in (sources, targets))
-        left = np.array([[_left(sizes, start, end) for end in ends] for start in starts])
-        return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
+        sizes, starts = (
+            tuple(atom.size for atom in self.atoms),
+            Starts([*map(self._layout, sources)], self.rank),
+        )
+        spaces = [_even_space(sizes, AtomLayout(((),) * self.rank), self._layout(at)) for at in targets]
+        left = np.array([Estimate(space).left_of_all(starts) for space in spaces])
+        return left[:, 0].T * type.size * type.numpy.itemsize, left[:, 1].T
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
         return _left(tuple(atom.size for atom in self.atoms), self._layout(source), self._layout(target))
@@ -175,10 +178,14 @@ def all_ways(sizes: tuple[int, ...], rank: int) -> Ways:
 @lru_cache(maxsize=1 << 20)
 def _left(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) -> tuple[float, int]:
     """Bytes as a part of the tensor's, and collectives, that every way from one layout to another has."""
-    shape, whole = _even(sizes, len(source.dims))
-    space = Space(shape, whole, sizes, source, target)
-    left = Estimate(space).left(SearchState(source))
-    return left.bytes / (whole * prod(shape)), left.collectives
+    estimate = Estimate(_even_space(sizes, source, target))
+    left = estimate.left(SearchState(source))
+    return left.bytes / estimate.whole, left.collectives
+
+
+def _even_space(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) -> Space:
+    """A tensor that everything divides."""
+    return Space(*_even(sizes, len(source.dims)), sizes, source, target)
 
 
 def _even(sizes: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], int]:

@@ -42,6 +42,18 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
         assert (round(bytes), steps) == cost[:2]
 
 
+@pytest.mark.parametrize("sizes", [(2, 2, 3), (4, 2, 8)])
+def test_estimates_of_many_layouts_are_those_of_each(sizes):
+    axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
+    every = list(shardings(axes, 2))
+    table, type = distances(tuple(every[0].mesh.several), 2), TensorType((48, 64), "f32")
+    bytes, steps = table.estimates(type, every, every)
+    for i, source in enumerate(every):
+        for j, target in enumerate(every):
+            _, finer, count = table.spared(source, target)
+            assert (bytes[i, j], steps[i, j]) == (finer * type.size * 4, count)
+
+
 def classes(sizes, rank):
     """How many layouts there are, if dimensions are in no order, and atoms of one size are one another's."""
     found = set()
