@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from bench.mutants import Mutant, mutants
@@ -61,7 +61,7 @@ class Tried(Struct):
     proved: str = ""
     compiling: float = 0.0
     proving: float = 0.0
-    found: list[Found] = field(default_factory=list[Found])
+    found: list[Found] = []
 
     def count(self, *verdicts: Verdict) -> int:
         return sum(each.verdict in verdicts for each in self.found)
@@ -116,7 +116,7 @@ class _Reference(Struct):
 
     whole: Graph
     local: Graph
-    wanted: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = field(default_factory=dict)
+    wanted: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
 
     def differs(self, seed: int) -> bool:
         """Whether the per-device program as it is now is wrong on these inputs, or its devices disagree.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -45,8 +45,8 @@ class Snapshot(Struct):
 
     module: ModuleOp
     graph: Graph
-    ops: list[Operation] = field(default_factory=list[Operation])
-    ssa: list[SSAValue] = field(default_factory=list[SSAValue])
+    ops: list[Operation] = []
+    ssa: list[SSAValue] = []
 
 
 def snapshot(module: ModuleOp) -> Snapshot:

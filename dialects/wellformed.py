@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, Region, SSAValue
@@ -43,7 +43,7 @@ class _Verifier(Struct):
     functions: Mapping[str, FuncOp]
     meshes: Mapping[str, Mesh]
     dynamic: bool
-    seen: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
+    seen: set[tuple[object, ...]] = set()
 
     def operation(self, op: Operation) -> None:
         """Check an operation and what is in it."""

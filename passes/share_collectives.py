@@ -30,7 +30,7 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -125,9 +125,9 @@ class _Sharer(Struct):
     holders: Counter[str]
     alike: Alike
     shares: bool = True
-    numbers: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
-    made: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
-    masked: dict[Hashable, list[Operation]] = field(default_factory=dict[Hashable, "list[Operation]"])
+    numbers: dict[SSAValue, Hashable] = {}
+    made: dict[Hashable, Operation] = {}
+    masked: dict[Hashable, list[Operation]] = {}
 
     def block(self, block: Block) -> list[tuple[Operation, Operation]]:
         """Share what the block repeats; each collective that did with the one that it repeated."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -65,9 +65,9 @@ class _Found(Struct):
     """The reshapes that merge, what changes in the operations after them, and how values are taken apart."""
 
     starts: dict[int, DimGroups]
-    changes: dict[int, Unmerged] = field(default_factory=dict[int, Unmerged])
-    groups: dict[int, DimGroups] = field(default_factory=dict[int, DimGroups])
-    remade: dict[tuple[int, int], Unmerged] = field(default_factory=dict[tuple[int, int], Unmerged])
+    changes: dict[int, Unmerged] = {}
+    groups: dict[int, DimGroups] = {}
+    remade: dict[tuple[int, int], Unmerged] = {}
 
 
 def _find(graph: Graph, region: Region) -> _Found:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Axis, Sharding
@@ -39,8 +39,8 @@ def summed_copies(graph: Graph) -> dict[int, Axes]:
 class _Walk(Struct):
     """`partial`: an argument, or what layouts make of it -> the axes that it is partial over."""
 
-    partial: dict[int, Axes] = field(default_factory=dict[int, Axes])
-    found: dict[int, Axes] = field(default_factory=dict[int, Axes])
+    partial: dict[int, Axes] = {}
+    found: dict[int, Axes] = {}
 
     def region(self, region: Region) -> None:
         for node in region.nodes[:-1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
@@ -18,12 +18,12 @@ class Usage(Struct):
     by id().
     """
 
-    live: set[int] = field(default_factory=set[int])
-    count: dict[int, int] = field(default_factory=dict[int, int])
-    user: dict[int, Node] = field(default_factory=dict[int, Node])
-    home: dict[int, int] = field(default_factory=dict[int, int])
-    site: dict[int, int] = field(default_factory=dict[int, int])
-    whole: dict[int, str] = field(default_factory=dict[int, str])  # global types, where localize noted them
+    live: set[int] = set()
+    count: dict[int, int] = {}
+    user: dict[int, Node] = {}
+    home: dict[int, int] = {}
+    site: dict[int, int] = {}
+    whole: dict[int, str] = {}  # global types, where localize noted them
 
     def used_once_here(self, value: int) -> bool:
         """Whether the one use is in the region that defines the value."""

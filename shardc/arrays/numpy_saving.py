@@ -17,7 +17,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.lib import format as npy_format
 
 from shardc.arrays.checksums import Cuts, count_of, to_text
@@ -44,7 +44,7 @@ class _Member(Struct):
     header: bytes
     entry: Entry
     cuts: Cuts
-    sums: list[int] = field(default_factory=list[int])
+    sums: list[int] = []
 
     @property
     def start(self) -> int:

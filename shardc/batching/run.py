@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.batching.stacks import Stacks
@@ -31,8 +31,8 @@ _AGAIN = (hlo.constant.name, hlo.iota.name, hlo.broadcast_in_dim.name)
 class Scope(Struct):
     """What is built so far: values as they are, and those that no slice changes repeated as stacks."""
 
-    known: dict[int, Any] = field(default_factory=dict[int, Any])
-    repeated: dict[int, Any] = field(default_factory=dict[int, Any])
+    known: dict[int, Any] = {}
+    repeated: dict[int, Any] = {}
 
     def inner(self, args: Sequence[int] = (), values: Sequence[Any] = ()) -> Scope:
         """That of a region, with its arguments."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.check.state import SAME, AxisParts, State
 from shardc.diagnostics import ShardcError, warn
@@ -33,7 +33,7 @@ class CheckedOp(Struct, frozen=True, dict=True):
     parts: AxisParts
     manual: frozenset[str]
     known: Mapping[int, State]
-    makers: Mapping[int, Node] = field(default_factory=dict[int, Node])
+    makers: Mapping[int, Node] = {}
 
     @cached_property
     def states(self) -> tuple[State, ...]:

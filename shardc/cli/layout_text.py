@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
@@ -17,9 +17,7 @@ class Table(Struct):
     """Rows of cells in aligned columns under a heading; a row has the colour of its block, if any."""
 
     header: Sequence[str]
-    rows: list[tuple[Sequence[str], int | None]] = field(
-        default_factory=list[tuple[Sequence[str], "int | None"]]
-    )
+    rows: list[tuple[Sequence[str], int | None]] = []
 
     def add(self, *cells: object, block: int | None = None) -> None:
         """Add a row."""

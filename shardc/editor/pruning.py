@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.editor.mending import HOLE, Hole
@@ -63,7 +63,7 @@ class Pruning(Struct):
     """A program and what is cut out of it; `lost` are the names of the file whose meaning is not known."""
 
     program: Program
-    lost: set[str] = field(default_factory=set[str])
+    lost: set[str] = set()
 
     def leave_holes(self, holes: Sequence[Hole]) -> None:
         """Take away what depends on statements that cannot be read."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
@@ -94,8 +94,8 @@ class _Recorded(Struct):
     """
 
     localizer: Localizer
-    values: dict[int, list[Blocks]] = field(default_factory=dict[int, list[Blocks]])
-    errors: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
+    values: dict[int, list[Blocks]] = {}
+    errors: dict[int, list[float]] = {}
 
     def record(self, node: Node, values: list[Blocks]) -> None:
         for number, blocks in zip(node.results, values, strict=True):

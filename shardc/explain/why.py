@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
@@ -30,7 +30,7 @@ class Explainer(Struct, dict=True):
 
     graph: Graph
     provenance: Provenance
-    layouts: Mapping[int, Sharding] = field(default_factory=dict[int, Sharding])
+    layouts: Mapping[int, Sharding] = {}
 
     def __post_init__(self) -> None:
         result = self.provenance.result

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any, TypeAlias
 
 from lark import Lark, Token, Tree
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc import cache
 from shardc.frontend.text.indentation import Indentation
@@ -37,8 +37,8 @@ class Comment(Struct, frozen=True):
 class Beside(Struct):
     """The comments that go with a token: on lines of their own before it, and behind it."""
 
-    before: list[str] = field(default_factory=list[str])
-    behind: list[str] = field(default_factory=list[str])
+    before: list[str] = []
+    behind: list[str] = []
 
 
 class Source(Struct, frozen=True):

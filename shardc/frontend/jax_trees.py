@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -141,7 +141,7 @@ class _Known(Struct):
 
     lengths: Mapping[_Place, int]
     classes: Mapping[_Place, str]
-    names: dict[tuple[str, _Parts], str] = field(default_factory=dict[tuple[str, _Parts], str])
+    names: dict[tuple[str, _Parts], str] = {}
 
     def named(self, fields: tuple[str, ...], items: tuple[Tree, ...], name: str, place: _Place) -> str:
         """The name of a record; `name` is that of its place."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
@@ -45,7 +45,7 @@ class Backward(Struct, dict=True):
     values: Values
     special: Mapping[str, Special]
     stacks: frozenset[int] = frozenset()
-    slices: dict[int, list[Slice]] = field(default_factory=dict[int, list[Slice]])
+    slices: dict[int, list[Slice]] = {}
 
     @cached_property
     def cotangents(self) -> Cotangents:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants
 from shardc.check.regions import VaryingBody
@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True):
     saved: tuple[tuple[int, ...], ...] = ()
     stored: tuple[tuple[int, ...], ...] = ()
     passed: tuple[int, ...] = ()
-    given: Mapping[int, frozenset[Axis]] = field(default_factory=dict[int, frozenset[Axis]])
+    given: Mapping[int, frozenset[Axis]] = {}
 
 
 class Program:

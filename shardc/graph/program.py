@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph.trees import Interface
@@ -42,7 +42,7 @@ class Region(Struct):
     """A body: its arguments, and its nodes in order; the last is the terminator (…return)."""
 
     args: tuple[int, ...]
-    nodes: list[Node] = field(default_factory=list["Node"])
+    nodes: list[Node] = []
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -81,9 +81,9 @@ class Op(Struct, frozen=True):
 class Graph(Struct):
     """A module: its meshes, functions and values. about: what its author says of it."""
 
-    meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])
-    functions: dict[str, Function] = field(default_factory=dict[str, Function])
-    values: list[Value] = field(default_factory=list[Value])
+    meshes: dict[str, Mesh] = {}
+    functions: dict[str, Function] = {}
+    values: list[Value] = []
     about: str | None = None
 
     def type(self, value: int) -> TensorType:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region, walk
 from shardc.interpret.collectives import Blocks
@@ -59,8 +59,8 @@ class Decisions(Struct):
     """What each decision came to, at each visit, in one run; `record` is for the interpreter's trace."""
 
     graph: Graph
-    values: dict[int, list[Blocks]] = field(default_factory=dict[int, list[Blocks]])
-    nodes: dict[int, Node] = field(default_factory=dict[int, Node])
+    values: dict[int, list[Blocks]] = {}
+    nodes: dict[int, Node] = {}
 
     def record(self, node: Node, values: list[Blocks]) -> None:
         if not _decides(self.graph, node):

@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
@@ -27,7 +27,7 @@ Function = Callable[..., Any]
 class HostFunctions(Struct):
     """The functions on the host that a program calls, by the names that its text has for them."""
 
-    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    functions: dict[str, Function] = {}
 
     def lowering(self) -> Any:
         """The parameters of a lowering that collects callbacks here, those inside a library's operations too.

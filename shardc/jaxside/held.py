@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.jaxside.held_operands import WAYS, Opened, with_first
 from shardc.jaxside.lowered import ShardcWarning
@@ -37,7 +37,7 @@ def lifted(closed: Any) -> Any:
 class _Scope(Struct):
     """The arrays that a jaxpr has to be given, by identity, with its variables for them."""
 
-    found: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
+    found: dict[int, tuple[Any, Any]] = {}
 
     def variable(self, array: Any, type: Any) -> Any:
         """The variable of an array, a new one where there is none."""
@@ -47,7 +47,7 @@ class _Scope(Struct):
 class _Lifting(Struct):
     """Inner jaxprs that were opened, by identity: equal ones stay one function of the text."""
 
-    opened: dict[int, tuple[Any, Opened]] = field(default_factory=dict[int, tuple[Any, Opened]])
+    opened: dict[int, tuple[Any, Opened]] = {}
 
     def closed(self, closed: Any) -> Any:
         consts, variables = list(closed.consts), list(closed.jaxpr.constvars)

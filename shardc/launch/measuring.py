@@ -14,7 +14,7 @@ from math import isqrt
 from pathlib import Path
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.launch.fitting import TURNED_BYTES, Device, Timed, rate
@@ -73,8 +73,8 @@ class Links(Struct, frozen=True):
     """What connects devices, mesh axes that are on one link, and the median errors of the fits."""
 
     links: tuple[Link, ...]
-    axes: Mapping[str, str] = field(default_factory=dict[str, str])
-    errors: Mapping[str, float] = field(default_factory=dict[str, float])
+    axes: Mapping[str, str] = {}
+    errors: Mapping[str, float] = {}
 
 
 COLLECTIVES = (

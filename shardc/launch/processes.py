@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import IO, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.launch.order import Order, behind_gate, gate, has_ended
 from shardc.launch.parent import end_with, killed_with_this, library
@@ -62,7 +62,7 @@ class Command(Struct, frozen=True):
     name: str
     prefix: str
     argv: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = {}
     noise: Callable[[], Callable[[bytes], bool]] | None = None
     ranks: Ranks | None = None
 
@@ -72,8 +72,8 @@ class _Running(Struct):
 
     command: Command
     process: subprocess.Popen[bytes]
-    threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
-    unwritten: list[OSError] = field(default_factory=list[OSError])
+    threads: list[threading.Thread] = []
+    unwritten: list[OSError] = []
 
 
 def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[str], object] = print) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from shardc.graph import Op, TensorType
@@ -174,7 +174,7 @@ class Syntax(Struct, frozen=True):
 
     operands: tuple[str, ...] = ()
     results: tuple[str, ...] = ("result",)
-    attrs: Mapping[str, str] = field(default_factory=dict[str, str])
+    attrs: Mapping[str, str] = {}
     format: str | None = None
     regions: tuple[str, ...] = ()
     same_sizes: bool = False

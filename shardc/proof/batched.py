@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, Region, Value, walk
@@ -122,7 +122,7 @@ class _Known(Struct):
 
     graph: Graph
     constants: Mapping[int, Node]
-    arrays: dict[int, Array | None] = field(default_factory=dict[int, "Array | None"])
+    arrays: dict[int, Array | None] = {}
 
     def counts(self, value: int) -> int | None:
         """The dimension along which a value is 0, 1, 2, …; None if there is none."""

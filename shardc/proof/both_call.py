@@ -103,7 +103,7 @@ class AllEqual(Lemmas):
     shared: blocks that both programs have, with which devices hold the same.
     """
 
-    shared: dict[int, tuple[Blocks, Alike]] = field(default_factory=dict[int, "tuple[Blocks, Alike]"])
+    shared: dict[int, tuple[Blocks, Alike]] = field(default_factory=dict[int, tuple[Blocks, Alike]])
     cuts: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
     joined: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
 

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
 from math import gcd, prod
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis
 
@@ -32,16 +32,14 @@ Factors = tuple[tuple[int, int], ...]
 class Classes(Struct):
     """A union-find over dimensions; `inner` of a member relative to the one above it."""
 
-    above: dict[Key, tuple[Key, Fraction]] = field(default_factory=dict[Key, "tuple[Key, Fraction]"])
-    sizes: dict[Key, int] = field(default_factory=dict[Key, int])
-    pinned: dict[Key, str] = field(default_factory=dict[Key, str])
-    whole: dict[Key, str] = field(default_factory=dict[Key, str])
+    above: dict[Key, tuple[Key, Fraction]] = {}
+    sizes: dict[Key, int] = {}
+    pinned: dict[Key, str] = {}
+    whole: dict[Key, str] = {}
     """As `pinned`, but where axes shrink it may: it is cut into blocks of one element."""
-    links: list[tuple[Key, Key]] = field(default_factory=list["tuple[Key, Key]"])
+    links: list[tuple[Key, Key]] = []
     """Dimensions of as many elements of the class."""
-    splits: list[tuple[Key, tuple[Part, ...], Key]] = field(
-        default_factory=list["tuple[Key, tuple[Part, ...], Key]"]
-    )
+    splits: list[tuple[Key, tuple[Part, ...], Key]] = []
     """Dimensions that are parts, major to minor, of each of which another has the minor rest."""
 
     def add(self, key: Key, size: int) -> None:

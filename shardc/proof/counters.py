@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.types import is_inexact
@@ -51,7 +51,7 @@ class _Known(Struct):
 
     values: dict[int, Blocks]
     varies: set[int]
-    decided: list[bytes] = field(default_factory=list[bytes])
+    decided: list[bytes] = []
 
 
 def trips(machine: Lockstep, node: Node, values: Sequence[Blocks], env: Mapping[int, Blocks]) -> Trips | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
@@ -103,10 +103,10 @@ class Degrees(Struct):
     trips: Mapping[int, int]
     divides: bool = True
     proved: frozenset[int] = frozenset()
-    arguments: dict[int, int] = field(default_factory=dict[int, int])
+    arguments: dict[int, int] = {}
     compared: int = 0
-    layers: set[str] = field(default_factory=set[str])
-    found: dict[int, Degree] = field(default_factory=dict[int, Degree])
+    layers: set[str] = set()
+    found: dict[int, Degree] = {}
 
     def results(self) -> int:
         """The largest degree of a result's numerator and denominator together; `arguments` that of what

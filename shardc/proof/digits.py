@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis, Mesh
 from shardc.proof.classes import Classes, Factors, Key, Part, Sized
@@ -38,9 +38,9 @@ class Axes(Struct):
     """The axes of a mesh: the parts that programs name, and axes that keep their sizes, with the reasons."""
 
     mesh: Mesh | None = None
-    parts: dict[Axis, None] = field(default_factory=dict[Axis, None])
-    pinned: dict[str, str] = field(default_factory=dict[str, str])
-    counted: list[Indices] = field(default_factory=list[Indices])
+    parts: dict[Axis, None] = {}
+    pinned: dict[str, str] = {}
+    counted: list[Indices] = []
     shorter: frozenset[str] = frozenset()
     """Axes that are shorter than they were, and may stay so."""
 
@@ -78,11 +78,11 @@ class Digits(Struct):
     axes: Axes
     classes: Classes
     sized: Mapping[Key, Sized]
-    alike: dict[Key, Key] = field(default_factory=dict[Key, Key])
-    cuts: dict[Number, set[int]] = field(default_factory=dict[Number, set[int]])
-    above: dict[Digit, Digit] = field(default_factory=dict[Digit, Digit])
-    stay: dict[Digit, str] = field(default_factory=dict[Digit, str])
-    kept: dict[Digit, int] = field(default_factory=dict[Digit, int])
+    alike: dict[Key, Key] = {}
+    cuts: dict[Number, set[int]] = {}
+    above: dict[Digit, Digit] = {}
+    stay: dict[Digit, str] = {}
+    kept: dict[Digit, int] = {}
 
     def find(self) -> Digits:
         """Itself, with all that is found out."""

@@ -96,20 +96,18 @@ class Run(Struct):
     """What differed first with any order."""
     suspect: str | None = None
     """What differed so in a draw after which others are to say more."""
-    unlike: list[Proof] = field(default_factory=list[Proof])
+    unlike: list[Proof] = []
     """Draws in which results differ, but not as real numbers."""
-    draws: list[Draw] = field(default_factory=list[Draw])
-    ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
-    loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
-    again: list[str] = field(default_factory=list[str])
-    stuck: list[Draw] = field(default_factory=list[Draw])
+    draws: list[Draw] = []
+    ran: list[tuple[Ran, Ran]] = []
+    loops: list[tuple[Note, ...]] = []
+    again: list[str] = []
+    stuck: list[Draw] = []
     """Draws in which the global program decides all, the other one does not; those in which only results of
     casts to 8 bits differ.
     """
-    known: Mapping[int, Lemma] = field(default_factory=dict[int, Lemma])
-    layers_made: list[Mapping[int, tuple[Array, ...]]] = field(
-        default_factory=list[Mapping[int, tuple[Array, ...]]]
-    )
+    known: Mapping[int, Lemma] = {}
+    layers_made: list[Mapping[int, tuple[Array, ...]]] = []
 
     def anew(self) -> Run:
         """The same without draws."""

@@ -70,16 +70,16 @@ class Draw(Struct):
     kind: str = "mixed"
     divides: bool = True
     near: Thresholds = field(default_factory=Thresholds)
-    decisions: dict[Place, set[bool]] = field(default_factory=dict[Place, set[bool]])
-    places: dict[Place, str] = field(default_factory=dict[Place, str])
-    hashed: dict[str, Counter[Place]] = field(default_factory=dict[str, "Counter[Place]"])
+    decisions: dict[Place, set[bool]] = {}
+    places: dict[Place, str] = {}
+    hashed: dict[str, Counter[Place]] = {}
     programs: int = 0
-    pending: set[bool] = field(default_factory=set[bool])
+    pending: set[bool] = set()
     pending_hashes: Counter[str] = field(default_factory=Counter[str])
     exponents: Exponents | None = None
     budget: Budget | None = None
     """What may be computed yet, in all draws; None: all there is."""
-    known: dict[str, Known] = field(default_factory=dict[str, Known])
+    known: dict[str, Known] = {}
     """The numbers of dtypes of 8 bits."""
     as_f64: bool = False
     """Whether casts to 8 bits round, and f64 decides what has no place in the real order (lost.py)."""

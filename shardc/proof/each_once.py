@@ -25,7 +25,7 @@ class EachOnce(AnyOrder, frozen=True):
     """joined: by the direction (1 for the greater) and a residue, the residues that it was joined of."""
 
     joined: dict[tuple[int, int], frozenset[int]] = field(
-        default_factory=dict["tuple[int, int]", "frozenset[int]"]
+        default_factory=dict[tuple[int, int], frozenset[int]]
     )
 
     def different(

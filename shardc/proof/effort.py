@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from math import prod
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import FP8, Graph, Node, Region, walk
@@ -152,7 +152,7 @@ class Budget(Struct):
 
     most: int
     spent: int = 0
-    known: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
+    known: dict[tuple[int, int, int], int] = {}
 
     def fits_again(self, draws: int) -> bool:
         """Whether there is as much left as each of so many draws took."""

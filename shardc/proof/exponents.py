@@ -37,7 +37,7 @@ def has_exp(graph: Graph) -> bool:
 class Exponents(Struct):
     """The arguments of every exp, in the order in which a program comes to them; by the program's number."""
 
-    recorded: dict[int, list[Residues]] = field(default_factory=dict[int, "list[Residues]"])
+    recorded: dict[int, list[Residues]] = {}
     replays: bool = False
     at: Counter[int] = field(default_factory=Counter[int])
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region, TensorType, walk
 from shardc.interpret.devices import Blocks, Lockstep
@@ -49,8 +49,8 @@ class Plan(Struct):
     functions for layers.
     """
 
-    in_full: set[int] = field(default_factory=set[int])
-    also: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    in_full: set[int] = set()
+    also: dict[int, set[int]] = {}
     layers: set[int] | None = None
 
 
@@ -67,8 +67,8 @@ class Note(Struct):
     chosen: tuple[int, ...]
     entry: list[Array]
     first: list[Array]
-    before: list[list[Array]] = field(default_factory=list["list[Array]"])
-    after: list[list[Array]] = field(default_factory=list["list[Array]"])
+    before: list[list[Array]] = []
+    after: list[list[Array]] = []
 
 
 class Loops(Struct):
@@ -76,7 +76,7 @@ class Loops(Struct):
 
     draw: Draw
     plan: Plan
-    notes: list[Note | None] = field(default_factory=list["Note | None"])
+    notes: list[Note | None] = []
     at: int = 0
 
     @property
@@ -98,7 +98,7 @@ class Leader(Struct):
     numbers: Mapping[int, int]
     """Node -> the number of the loop."""
     lemmas: Lemmas | None = None
-    done: set[int] = field(default_factory=set[int])
+    done: set[int] = set()
     """The nodes whose loops were proved so."""
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
@@ -144,7 +144,7 @@ class Follower(Struct):
 
     loops: Loops
     lemmas: Lemmas | None = None
-    done: set[int] = field(default_factory=set[int])
+    done: set[int] = set()
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
         if not has(node.name, Trait.LOOP):

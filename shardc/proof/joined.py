@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.proof.classes import Classes, Key, Shrunk
 from shardc.proof.products import Product
@@ -74,10 +74,10 @@ class Joined(Struct):
 
     classes: Classes
     stretches: Sequence[Stretch]
-    cuts: dict[Key, set[int]] = field(default_factory=dict[Key, set[int]])
-    pieces: dict[Key, list[Key]] = field(default_factory=dict[Key, list[Key]])
+    cuts: dict[Key, set[int]] = {}
+    pieces: dict[Key, list[Key]] = {}
     """For every class that has some."""
-    owners: dict[Key, Key] = field(default_factory=dict[Key, Key])
+    owners: dict[Key, Key] = {}
     """The class of every dimension that is joined of pieces that may shrink."""
 
     def find(self, merged: Collection[Key], ordered: Collection[Key]) -> Joined:

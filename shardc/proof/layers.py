@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Region
 from shardc.graph.repeats import repeats
@@ -46,7 +46,7 @@ class Layers(Struct, frozen=True):
     local: Graph
     calls: tuple[Paired, Paired]
     fixed: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]
-    kinds: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, "tuple[int, int, int]"])
+    kinds: dict[int, tuple[int, int, int]] = {}
     """Kind -> how many layers, of how many operations, in which line of the global program."""
     both_call: bool = False
     """Whether both are per-device programs with these functions (both_call.py)."""

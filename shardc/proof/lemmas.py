@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.interpret.devices import Blocks, Lockstep
@@ -65,15 +65,13 @@ class Lemmas(Struct):
     layers: Layers
     draw: Draw
     failed: frozenset[int] = frozenset()
-    known: Mapping[int, Lemma] = field(default_factory=dict[int, Lemma])
-    runs: dict[tuple[int, int], Run] = field(default_factory=dict[tuple[int, int], Run])
-    first: dict[int, int] = field(default_factory=dict[int, int])
-    same: dict[int, dict[int, tuple[bool, int]]] = field(
-        default_factory=dict[int, dict[int, tuple[bool, int]]]
-    )
+    known: Mapping[int, Lemma] = {}
+    runs: dict[tuple[int, int], Run] = {}
+    first: dict[int, int] = {}
+    same: dict[int, dict[int, tuple[bool, int]]] = {}
     """As in a Lemma, by kind."""
-    proved: dict[int, Lemma] = field(default_factory=dict[int, Lemma])
-    whole: list[Blocks] = field(default_factory=list[Blocks])
+    proved: dict[int, Lemma] = {}
+    whole: list[Blocks] = []
     """The arguments of both programs, and their ids."""
     ids: frozenset[int] = frozenset()
 

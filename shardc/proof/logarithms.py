@@ -11,7 +11,7 @@ is laid out before the logarithm. Over the reals nothing changes: where s is bel
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Node, Region, TensorType, Value, is_float, walk
@@ -32,7 +32,7 @@ class _Rewriter(Struct):
 
     new: Graph
     nodes: int
-    made: list[Node] = field(default_factory=list[Node])
+    made: list[Node] = []
 
     @classmethod
     def of(cls, graph: Graph) -> Graph:

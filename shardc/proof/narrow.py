@@ -10,7 +10,7 @@ are, and what it makes of literals.
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph.types import DTYPES
 from shardc.proof.field import Residues, distinct, hashed, negate
@@ -21,7 +21,7 @@ from shardc.semantics.arrays import Array, quiet
 class Known(Struct):
     """The residues that are numbers of a dtype, in one draw."""
 
-    parts: list[Residues] = field(default_factory=list[Residues])
+    parts: list[Residues] = []
 
     def add(self, residues: Residues) -> None:
         """These, of numbers, and their opposites."""

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.proof.classes import Classes, Key, Shrunk
 
@@ -51,8 +51,8 @@ class Products(Struct):
     """The dimensions that are products. parts: of each class; owners: the class of each."""
 
     classes: Classes
-    parts: dict[Key, list[Key]] = field(default_factory=dict[Key, list[Key]])
-    owners: dict[Key, Key] = field(default_factory=dict[Key, Key])
+    parts: dict[Key, list[Key]] = {}
+    owners: dict[Key, Key] = {}
 
     def find(self, merges: Sequence[Merge]) -> list[Merge]:
         """The merges of all other dimensions."""

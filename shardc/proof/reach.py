@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import Node, Region
@@ -62,7 +62,7 @@ class _Reach(Struct):
     moves: defaultdict[int, dict[int, list[Fraction]]]
     """How far each result of an operation is moved from each operand, by dimensions along the axis."""
     constants: Constants
-    spans: dict[int, Span] = field(default_factory=dict[int, Span])
+    spans: dict[int, Span] = {}
     most: Fraction = Fraction(0)
 
     def region(self, region: Region, taken: Sequence[Span]) -> list[Span]:

@@ -46,7 +46,7 @@ class Uses(Struct):
     """What makes a program's values, and what takes them."""
 
     graph: Graph
-    makers: dict[int, Node] = field(default_factory=dict[int, Node])
+    makers: dict[int, Node] = {}
     takers: defaultdict[int, list[Node]] = field(default_factory=lambda: defaultdict[int, list[Node]](list))
 
     def read(self, nodes: Iterable[Node]) -> Uses:

@@ -17,7 +17,7 @@ from math import ceil
 from typing import cast
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants
 from shardc.graph import Node
@@ -81,14 +81,14 @@ class Shorter(Struct):
     count: int
     programs: Sequence[Program]
     classes: Classes
-    lengths: dict[Key, int] = field(default_factory=dict[Key, int])
+    lengths: dict[Key, int] = {}
     sums: bool = False
     """Whether something is summed along it."""
     folds: bool = False
     """Whether something is reduced along it."""
     far: Fraction = Fraction(0)
     """How many blocks the constants are from the ends."""
-    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
+    masks: Masks = {}
 
     def find(self) -> int | None:
         """The length that is left; None if something along the axis has no such form, or that is too long."""

@@ -13,7 +13,7 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.groups import position_over
@@ -45,8 +45,8 @@ class Remeshed(Struct):
     """Writes a program for a mesh with other axes: masks are as in Shorter, with the new numbers."""
 
     whole: Mesh | None
-    meshes: dict[Mesh, Mesh] = field(default_factory=dict[Mesh, Mesh])
-    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
+    meshes: dict[Mesh, Mesh] = {}
+    masks: Masks = {}
 
     def axis(self, old: Axis) -> Axis:
         """What is left of an axis, or of a part of one."""

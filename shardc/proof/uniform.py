@@ -37,26 +37,20 @@ class Program(Struct, dict=True):
     classes: Classes
     together: dict[Key, int]
     axes: Axes
-    sums: dict[int, tuple[int, tuple[int, ...]]] = field(
-        default_factory=dict[int, "tuple[int, tuple[int, ...]]"]
-    )
+    sums: dict[int, tuple[int, tuple[int, ...]]] = {}
     """Node -> the number of an operand, and the dimensions of it that the node sums over."""
     known: Known = field(default_factory=Known)
-    starts: dict[int, tuple[int, dict[int, int]]] = field(
-        default_factory=dict[int, "tuple[int, dict[int, int]]"]
-    )
+    starts: dict[int, tuple[int, dict[int, int]]] = {}
     """Node -> a block; and number of an operand, which is a multiple of the block's size -> dimension."""
-    places: dict[int, dict[int, tuple[Axis, ...]]] = field(
-        default_factory=dict[int, "dict[int, tuple[Axis, ...]]"]
-    )
+    places: dict[int, dict[int, tuple[Axis, ...]]] = {}
     """Node -> number of an operand that is a device's position over axes times the block's size -> them."""
-    merges: list[Merge] = field(default_factory=list[Merge])
+    merges: list[Merge] = []
     """Dimensions of a value that are one of another, major to minor, and where."""
-    uneven: set[Key] = field(default_factory=set[Key])
-    ordered: set[Key] = field(default_factory=set[Key])
+    uneven: set[Key] = set()
+    ordered: set[Key] = set()
     """Dimensions of which the last block is padded, and those of which the greatest or the least is taken."""
-    stretches: list[Stretch] = field(default_factory=list[Stretch])
-    blocks: list[Blocks] = field(default_factory=list[Blocks])
+    stretches: list[Stretch] = []
+    blocks: list[Blocks] = []
     joined: Joined | None = None
     products: Products | None = None
     """Dimensions that are laid one after the other, and those that are flattened, once these are known."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Location, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -37,8 +37,8 @@ class _Way(Struct):
 
     graph: Graph
     wrong: Mapping[int, int]
-    makers: dict[int, tuple[Node, int]] = field(default_factory=dict[int, "tuple[Node, int]"])
-    sources: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    makers: dict[int, tuple[Node, int]] = {}
+    sources: dict[int, tuple[int, ...]] = {}
 
     def __post_init__(self) -> None:
         for function in self.graph.functions.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region
@@ -41,7 +41,7 @@ class _Scope(Struct):
     root: str
     path: Path
     function: Function
-    values: dict[int, FlowValue] = field(default_factory=dict[int, FlowValue])
+    values: dict[int, FlowValue] = {}
     callers: tuple[str, ...] = ()
 
 

@@ -12,7 +12,7 @@ as well, and have copies for each way that one use lays them out: k[:, None] + k
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Function, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -47,8 +47,8 @@ class Constants(Struct):
     have a use of their own, in the order of the uses.
     """
 
-    nodes: list[Node] = field(default_factory=list[Node])
-    calls: list[Node] = field(default_factory=list[Node])
+    nodes: list[Node] = []
+    calls: list[Node] = []
 
 
 class _Splitter:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -61,12 +61,10 @@ class Dead(Struct):
     that may share no operand any more once n is gone.
     """
 
-    users: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
-    makers: dict[int, list[tuple[int, int, set[int]]]] = field(
-        default_factory=dict[int, "list[tuple[int, int, set[int]]]"]
-    )
-    frees: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    gone: set[int] = field(default_factory=set[int])
+    users: dict[int, set[int]] = {}
+    makers: dict[int, list[tuple[int, int, set[int]]]] = {}
+    frees: dict[int, list[int]] = {}
+    gone: set[int] = set()
 
     def remove(self, number: int) -> bool:
         """Remove a link if no user is left; whether it is gone."""

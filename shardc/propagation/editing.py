@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.graph import Function, Graph, Location, Node, Region, walk
@@ -24,8 +24,8 @@ class Editor(Struct):
     graph: Graph
     first_node: int
     first_value: int
-    copies: dict[int, int] = field(default_factory=dict[int, int])
-    added: list[Node] = field(default_factory=list[Node])
+    copies: dict[int, int] = {}
+    added: list[Node] = []
     _next: int = 0
 
     @staticmethod
@@ -87,12 +87,12 @@ class Uses(Struct):
     """Where each value of a graph is made and used, kept right as uses are redirected and nodes moved."""
 
     graph: Graph
-    users: dict[int, list[tuple[Node, int]]] = field(default_factory=dict[int, list[tuple[Node, int]]])
-    made_by: dict[int, Node] = field(default_factory=dict[int, Node])
-    region: dict[int, Region] = field(default_factory=dict[int, Region])
-    owner: dict[int, int] = field(default_factory=dict[int, int])
-    start: dict[int, Sharding | None] = field(default_factory=dict["int", "Sharding | None"])
-    exits: set[int] = field(default_factory=set[int])
+    users: dict[int, list[tuple[Node, int]]] = {}
+    made_by: dict[int, Node] = {}
+    region: dict[int, Region] = {}
+    owner: dict[int, int] = {}
+    start: dict[int, Sharding | None] = {}
+    exits: set[int] = set()
 
     @staticmethod
     def of(graph: Graph, edges: EdgesOf = edges_of) -> Uses:

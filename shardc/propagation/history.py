@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
@@ -30,7 +30,7 @@ class RecordedVisit(Struct):
     step: int
     link: Link
     old: list[Sharding | None]
-    gains: list[Gain] = field(default_factory=list[Gain])
+    gains: list[Gain] = []
 
 
 def history(flow: Flow, changes: Iterable[ShardingChange]) -> list[RecordedVisit]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
@@ -26,7 +26,7 @@ ShardingChange = tuple[Link, int, "Sharding | None", Sharding]
 class Recorder(Struct):
     """Keeps every change, in order."""
 
-    changes: list[ShardingChange] = field(default_factory=list[ShardingChange])
+    changes: list[ShardingChange] = []
 
     def __call__(self, link: Link, tensor: int, before: Sharding | None, after: Sharding) -> None:
         self.changes.append((link, tensor, before, after))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.propagation.flow import Link
 from shardc.propagation.priorities import EDGE
@@ -20,7 +20,7 @@ class FlowValue(Struct, eq=False):
 
     place: int
     made_by: Link | None = None
-    uses: list[Use] = field(default_factory=list["Use"])
+    uses: list[Use] = []
     staying: int = 0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 Number = Callable[[SSAValue], Hashable]
@@ -28,8 +28,8 @@ class Alike(Struct):
 
     ignored: Callable[[str], bool]
     named: Callable[[Operation], Hashable] = _name
-    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
-    _seen: dict[int, tuple[Attribute, int]] = field(default_factory=dict[int, tuple[Attribute, int]])
+    _numbers: dict[Attribute, int] = {}
+    _seen: dict[int, tuple[Attribute, int]] = {}
 
     def number(self, attr: Attribute) -> int:
         """Equal for equal attributes, and for no others."""

@@ -57,7 +57,7 @@ class Functions(Struct, dict=True):
     """
 
     shared: SharedGraph
-    made: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    made: dict[Hashable, str] = {}
     """Their names, by what is the same in equal ones."""
     alike: Alike = field(default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL, LAYER).__contains__))
 

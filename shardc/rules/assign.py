@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from math import gcd
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared, size_of
 from shardc.ops.rule import Dims, FactorRule, Kind
@@ -83,8 +83,8 @@ def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], .
 class FactorAxes(Struct, frozen=True):
     """A tensor's axes, handed to its factors. `overflow`: axes that fit no factor, under the one they met."""
 
-    axes: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
-    overflow: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
+    axes: dict[int, tuple[Axis, ...]] = {}
+    overflow: dict[int, tuple[Axis, ...]] = {}
 
 
 def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> FactorAxes:

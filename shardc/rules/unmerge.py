@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 from math import prod
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph import DotDims, Op
 from shardc.ops import Trait, hlo, names
@@ -25,7 +25,7 @@ class Unmerged(Struct, frozen=True):
     """What changes: the groups of the result, and attributes."""
 
     groups: DimGroups
-    attrs: dict[str, object] = field(default_factory=dict[str, object])
+    attrs: dict[str, object] = {}
 
 
 def single_groups(shape: Shape) -> DimGroups:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.runtime.collectives import COLLECTIVES, Array
 from shardc.runtime.comm import Call, Comm
@@ -31,8 +31,8 @@ class _Stopped(BaseException):
 class _Meeting(Struct):
     """The devices of one group that have called so far, with their calls and arrays."""
 
-    calls: dict[int, Call] = field(default_factory=dict[int, Call])
-    blocks: dict[int, Array] = field(default_factory=dict[int, Array])
+    calls: dict[int, Call] = {}
+    blocks: dict[int, Array] = {}
 
 
 class EmulatedComm(Comm):

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 _RECORD = re.compile(r"class (\w+)\(Struct\b[^)]*\):")
 
@@ -24,8 +24,8 @@ class Bundle(Struct):
     imported, but for functions that call each other.
     """
 
-    imports: dict[str, None] = field(default_factory=dict[str, None])
-    definitions: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    imports: dict[str, None] = {}
+    definitions: dict[tuple[str, str], str] = {}
 
 
 def bundle(module: str, names: Iterable[str]) -> Bundle:

@@ -53,11 +53,11 @@ class Emission(Struct, dict=True):
     target: Target
     writer: Writer
     mesh: EmittedMesh | None = None
-    functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    functions: dict[str, str] = {}  # callee -> its Python name
     leading: tuple[str, ...] = ()  # what per-device functions that communicate take before their arrays
-    silent: set[str] = field(default_factory=set[str])  # callees that do not communicate
+    silent: set[str] = set()  # callees that do not communicate
     default_integer: str = "i32"  # the dtype of a bare integer
-    varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    varying: Mapping[int, frozenset[str]] = {}
     trace: Trace = field(default_factory=Trace)
     full: bool = False  # whether every line says the types of what it makes
 

@@ -7,7 +7,7 @@ A value that no line assigns stands inside the expressions that use it, and is c
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.backend.python.terms import Term
 from shardc.graph import Node
@@ -85,8 +85,8 @@ class FunctionTrace(Struct, frozen=True):
 class Trace(Struct):
     """One emission: each function's lines (None is the device's main), and how each value was written."""
 
-    functions: dict[str | None, FunctionTrace] = field(default_factory=dict[str | None, FunctionTrace])
-    printed: dict[int, Printed] = field(default_factory=dict[int, Printed])
+    functions: dict[str | None, FunctionTrace] = {}
+    printed: dict[int, Printed] = {}
 
     def note(self, node: Node, term: Term, same: int | None) -> None:
         """How the result of a node was written."""

@@ -29,7 +29,7 @@ class ShardEmission(Emission, dict=True):
     """
 
     helpers: dict[str, str] = field(default_factory=dict[str, str])
-    declared: Mapping[int, str] = field(default_factory=dict[int, str])
+    declared: Mapping[int, str] = {}
     communicating: frozenset[str] = frozenset()
 
     def names(self, pinned: Iterable[str] = ()) -> Names:

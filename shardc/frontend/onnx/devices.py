@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from onnx import GraphProto, NodeProto, ShardingSpecProto
 
 from shardc.diagnostics import ShardcError, warn
@@ -29,9 +29,7 @@ class Stated(Struct, frozen=True):
 
     name: str
     num_devices: int
-    specs: list[tuple[NodeProto, str, ShardingSpec]] = field(
-        default_factory=list[tuple[NodeProto, str, ShardingSpec]]
-    )
+    specs: list[tuple[NodeProto, str, ShardingSpec]] = []
 
 
 def chosen(model: Model, name: str | None) -> Stated | None:

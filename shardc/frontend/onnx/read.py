@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 from onnx import ModelProto
 
 from shardc.diagnostics import ShardcError
@@ -30,9 +30,9 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """
 
     mesh: Mesh | str | None = None
-    shardings: Mapping[str, Sharding | str] = field(default_factory=dict[str, "Sharding | str"])
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    values: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    shardings: Mapping[str, Sharding | str] = {}
+    dims: Mapping[str, int] = {}
+    values: Mapping[str, Array] = {}
     configuration: str | None = None
 
 

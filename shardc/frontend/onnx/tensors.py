@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from onnx import NodeProto
 from xdsl.ir import SSAValue
@@ -62,9 +62,9 @@ class Tensors(Struct, dict=True):
     builder: ModelBuilder
     names: Names
     said: Annotations
-    types: dict[str, TensorType] = field(default_factory=dict[str, TensorType])
-    spoken: dict[str, list[SSAValue]] = field(default_factory=dict[str, list[SSAValue]])
-    arrays: dict[str, Array] = field(default_factory=dict[str, Array])
+    types: dict[str, TensorType] = {}
+    spoken: dict[str, list[SSAValue]] = {}
+    arrays: dict[str, Array] = {}
 
     def __post_init__(self) -> None:
         self.specs = specs_of(self.said.stated)

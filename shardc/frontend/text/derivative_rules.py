@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
@@ -31,8 +31,8 @@ class CustomRule(Struct, frozen=True):
 class DerivativeRules(Struct):
     """By the symbol of the function."""
 
-    customs: dict[str, CustomRule] = field(default_factory=dict[str, CustomRule])
-    rematerialised: set[str] = field(default_factory=set[str])
+    customs: dict[str, CustomRule] = {}
+    rematerialised: set[str] = set()
 
 
 def note_rules(program: ProgramReader, function: s.Function, signature: Signature) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.ir import Block, SSAValue
 
 from shardc.check.regions import StatesSoFar
@@ -42,12 +42,10 @@ class DeviceCode(Struct):
     """The bodies that are open, outermost first; none outside of per-device code."""
 
     builder: SourceBuilder
-    frames: list[_Frame] = field(default_factory=list[_Frame])
+    frames: list[_Frame] = []
     mesh: Mesh | None = None
     axes: tuple[str, ...] = ()
-    _outer: list[tuple[list[_Frame], Mesh | None, tuple[str, ...]]] = field(
-        default_factory=list[tuple[list[_Frame], "Mesh | None", tuple[str, ...]]]
-    )
+    _outer: list[tuple[list[_Frame], Mesh | None, tuple[str, ...]]] = []
 
     def enter(
         self, mesh: Mesh, axes: tuple[str, ...], args: Sequence[SSAValue], shardings: Sequence[Sharding]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
@@ -21,9 +21,9 @@ from shardc.frontend.text.values import RecordValue, Tensor, Value, describe
 class Bound(Struct):
     """The names that the dimensions of arguments have given a size, and where each was."""
 
-    sizes: dict[str, int] = field(default_factory=dict[str, int])
-    rests: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    places: dict[str, str] = field(default_factory=dict[str, str])
+    sizes: dict[str, int] = {}
+    rests: dict[str, tuple[int, ...]] = {}
+    places: dict[str, str] = {}
 
     def why(self) -> str:
         """`N is 4 by x, B is (2, 8) by x`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.diagnostics import listed
@@ -34,13 +34,11 @@ class Shared(Struct):
     builder: SourceBuilder
     e: Emitter
     reserved: frozenset[str]
-    meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])
-    symbols: set[str] = field(default_factory=set[str])
-    classes: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
-    named: set[str] = field(default_factory=set[str])
-    turns: dict[tuple[str, int, int], list[Value]] = field(
-        default_factory=dict[tuple[str, int, int], list["Value"]]
-    )
+    meshes: dict[str, Mesh] = {}
+    symbols: set[str] = set()
+    classes: dict[str, str | None] = {}
+    named: set[str] = set()
+    turns: dict[tuple[str, int, int], list[Value]] = {}
     unrolled: int | None = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, nan, pi
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.promotion import SPELLED
@@ -42,8 +42,8 @@ class Scope(Struct):
 
     program: ProgramReader
     e: Emitter
-    names: dict[str, Value] = field(default_factory=dict[str, Value])
-    lost: dict[str, Pos] = field(default_factory=dict[str, Pos])
+    names: dict[str, Value] = {}
+    lost: dict[str, Pos] = {}
     manual: DeviceScope | None = None
     listing: bool = False
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Union
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 
@@ -41,7 +41,7 @@ class Call(Struct, frozen=True):
 
     function: Value
     args: tuple[Value, ...] = ()
-    named: dict[str, Value] = field(default_factory=dict[str, Value])
+    named: dict[str, Value] = {}
 
     @property
     def last(self) -> str:

@@ -52,8 +52,8 @@ class _Known(Struct):
 
     tensors: dict[str, Tensor]
     symbols: Symbols = field(default_factory=Symbols)
-    stages: dict[str, int] = field(default_factory=dict[str, int])
-    unknown: set[str] = field(default_factory=set[str])
+    stages: dict[str, int] = {}
+    unknown: set[str] = set()
 
 
 def check_model(model: Model, configuration: str | None = None) -> list[NodeResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec
@@ -51,7 +51,7 @@ class Node(Struct, frozen=True):
     op_type: str
     input: tuple[str, ...]
     output: tuple[str, ...]
-    attribute: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attribute: Mapping[str, Any] = {}
     device_configurations: tuple[NodeConfiguration, ...] = ()
     name: str = ""
 
@@ -69,7 +69,7 @@ class Model(Struct, frozen=True):
 
     node: tuple[Node, ...]
     input: Mapping[str, Shape]
-    constant: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    constant: Mapping[str, tuple[int, ...]] = {}
     configuration: tuple[DeviceConfiguration, ...] = ()
     opset: int | None = None
 

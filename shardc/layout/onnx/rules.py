@@ -22,7 +22,7 @@ class Operands(Struct, frozen=True):
 
     op_type: str
     inputs: tuple[Tensor | None, ...]
-    attributes: Attributes = field(default_factory=dict[str, Any])
+    attributes: Attributes = {}
     opset: int | None = None
     symbols: Symbols = field(default_factory=Symbols)
 

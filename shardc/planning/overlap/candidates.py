@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.marks import PARTIAL_OVER
@@ -105,10 +105,10 @@ class Finder(Struct, dict=True):
     region: Region
     differs: Callable[[int, tuple[Axis, ...]], bool]
     is_partial: Callable[[int, tuple[Axis, ...]], bool]
-    uses: dict[int, list[Node]] = field(default_factory=dict[int, list[Node]])
-    producer: dict[int, Node] = field(default_factory=dict[int, Node])
-    home: dict[int, Region] = field(default_factory=dict[int, Region])  # node -> where it stands
-    around: dict[int, Node] = field(default_factory=dict[int, Node])  # node -> the operation around it
+    uses: dict[int, list[Node]] = {}
+    producer: dict[int, Node] = {}
+    home: dict[int, Region] = {}  # node -> where it stands
+    around: dict[int, Node] = {}  # node -> the operation around it
 
     def __post_init__(self) -> None:
         self.constants = Constants(self.graph)

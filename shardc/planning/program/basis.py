@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.planning.solvers import Vector
@@ -47,8 +47,8 @@ class Parts(Struct):
     """Numbers of columns or rows, given out part by part: where each begins, and ascending codes of those
     parts whose numbers are not the same in every program."""
 
-    starts: list[int] = field(default_factory=list[int])
-    codes: dict[int, Numbers] = field(default_factory=dict[int, Numbers])
+    starts: list[int] = []
+    codes: dict[int, Numbers] = {}
 
     def open(self, start: int, codes: Numbers | None = None) -> None:
         """A new part, which begins at a number."""

@@ -24,14 +24,12 @@ Row = tuple[Sequence[tuple[int, float]], float, float]
 class Rows(Struct):
     """Sums of columns between two bounds: factors, with the row and the column of each."""
 
-    at: list[int] = field(default_factory=list[int])
-    columns: list[int] = field(default_factory=list[int])
-    factors: list[float] = field(default_factory=list[float])
-    low: list[float] = field(default_factory=list[float])
-    high: list[float] = field(default_factory=list[float])
-    ranges: list[tuple[Numbers, Numbers, float]] = field(
-        default_factory=list["tuple[Numbers, Numbers, float]"]
-    )
+    at: list[int] = []
+    columns: list[int] = []
+    factors: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
+    ranges: list[tuple[Numbers, Numbers, float]] = []
     """More of them: rows, as many columns, and one factor."""
     parts: Parts = field(default_factory=Parts)
 

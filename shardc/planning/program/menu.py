@@ -7,7 +7,7 @@ objects. Nothing here depends on the order in which somebody asked.
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.forms.choice import Choice, Ways, ways_of
 from shardc.graph import Op
@@ -24,13 +24,13 @@ Wish = tuple[int, Axis]
 class Menu(Struct, eq=False):
     """Answers, by question: operations are numbered, and equal ones, with equal rules, have equal numbers."""
 
-    signatures: dict[object, int] = field(default_factory=dict[object, int])
-    ways: dict[int, Ways] = field(default_factory=dict[int, Ways])
-    wishes: dict[object, tuple[Wish, ...]] = field(default_factory=dict[object, tuple[Wish, ...]])
-    built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
-    listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
-    splits: dict[object, frozenset[Wish]] = field(default_factory=dict["object", "frozenset[Wish]"])
-    asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    signatures: dict[object, int] = {}
+    ways: dict[int, Ways] = {}
+    wishes: dict[object, tuple[Wish, ...]] = {}
+    built: dict[object, Choice | None] = {}
+    listed: dict[object, list[Choice]] = {}
+    splits: dict[object, frozenset[Wish]] = {}
+    asked: dict[object, list[Choice]] = {}
 
     def signature(self, op: Op, rule: FactorRule, mesh: Mesh) -> int:
         """The number of an operation."""

@@ -75,16 +75,16 @@ class Network(Struct):
     every: Every
     prices: Prices
     limit: float = inf
-    scope: list[Variable] = field(default_factory=list[Variable])
-    outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
-    chosen: dict[Variable, range] = field(default_factory=dict[Variable, range])
-    carried: dict[int, Columns] = field(default_factory=dict[int, Columns])
-    tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
-    integral: list[bool] = field(default_factory=list[bool])
-    moves: list[Copies] = field(default_factory=list[Copies])
+    scope: list[Variable] = []
+    outside: dict[Variable, list[Choice]] = {}
+    chosen: dict[Variable, range] = {}
+    carried: dict[int, Columns] = {}
+    tied: dict[tuple[Variable, int], Columns] = {}
+    integral: list[bool] = []
+    moves: list[Copies] = []
     rows: Rows = field(default_factory=Rows)
-    ticks: list[float] = field(default_factory=list[float])
-    count: list[int] = field(default_factory=list[int])
+    ticks: list[float] = []
+    count: list[int] = []
     parts: Parts = field(default_factory=Parts)
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,6 +27,9 @@ from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.distances import AxisAtoms
 
+REMEMBERED = ("own", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
+"""What a problem has found of itself, as it is now."""
+
 
 class Problem(Struct):
     """A function body with its variables in program order."""
@@ -33,43 +37,37 @@ class Problem(Struct):
     graph: Graph
     mesh: Mesh
     rates: Rates
-    variables: list[Variable] = field(default_factory=list[Variable])
-    producer: dict[int, tuple[Variable, int]] = field(default_factory=dict[int, tuple[Variable, int]])
-    consumers: dict[int, list[tuple[Variable, int]]] = field(
-        default_factory=dict[int, list[tuple[Variable, int]]]
-    )
+    variables: list[Variable] = []
+    producer: dict[int, tuple[Variable, int]] = {}
+    consumers: dict[int, list[tuple[Variable, int]]] = {}
     menu: Menu = field(default_factory=Menu)
-    weighed: dict[object, tuple[Choice, list[Choice]]] = field(
-        default_factory=dict["object", "tuple[Choice, list[Choice]]"]
-    )
-    own: dict[tuple[int, int], tuple[Choice, int, int]] = field(
-        default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"]
-    )
-    valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = field(
-        default_factory=dict["int", "tuple[Sharding, list[Sharding], tuple[int, int, int]]"]
-    )
-    kinds: dict[object, int] = field(default_factory=dict[object, int])
-    kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int])
-    ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
-    wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted])
-    priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices])
-    slots: list[Slot] = field(default_factory=list[Slot])
-    free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
-    fused: set[int] = field(default_factory=set[int])  # in memory only where they are sent
-    arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
-    manual: dict[int, AxisNames] = field(default_factory=dict[int, AxisNames])  # of values in per-device code
-    copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
+    weighed: dict[object, tuple[Choice, list[Choice]]] = {}
+    own: dict[tuple[int, int], tuple[Choice, int, int]] = {}
+    valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = {}
+    kinds: dict[object, int] = {}
+    kind_of: dict[Variable, int] = {}
+    ends_of: dict[Variable, list[End]] = {}
+    wanted: dict[int, Wanted] = {}
+    priced: dict[AxisAtoms, Prices] = {}
+    slots: list[Slot] = []
+    free: set[int] = set()  # made from constants alone, for one consumer
+    fused: set[int] = set()  # in memory only where they are sent
+    arguments: dict[int, tuple[Sharding, int]] = {}
+    manual: dict[int, AxisNames] = {}  # of values in per-device code
+    copies_summed: dict[int, tuple[Axis, ...]] = {}
     proof: Proof | None = None
     expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
     strict: bool = False  # and then no axis of that layout is one over which it is a partial sum
     toll: int = 0  # ticks that a collective takes beyond its own, while plans with few are looked for
     modest: Total | None = None  # the best such plan, where more collectives than its must pay
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
-    layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
-    made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
-    places_of: dict[int, dict[Variable, list[int]]] = field(
-        default_factory=dict[int, "dict[Variable, list[int]]"]
-    )
+    layouts: dict[int, Sharding] = {}  # not those of propagation
+    made: dict[int, int] = {}  # how often, where not once per its producer
+    places_of: dict[int, dict[Variable, list[int]]] = {}
+
+    def changed(self, **changes: Any) -> Problem:
+        """The same but for `changes`, with nothing remembered yet."""
+        return replace(self, **{name: {} for name in REMEMBERED} | changes)
 
     def prices(self, atoms: AxisAtoms) -> Prices:
         """What reshards cost with axes cut so: what one program has found exactly, the next one knows."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
@@ -89,7 +88,7 @@ def less_divided(problem: Problem) -> LessDivided | None:
     """
     if not problem.rates.free:
         return _less_divided(problem, weighed=True)
-    there = replace(problem, rates=Rates(load(PRICED), problem.mesh))
+    there = problem.changed(rates=Rates(load(PRICED), problem.mesh))
     count_work(there)
     found = _less_divided(there, weighed=False)
     for variable in problem.variables:

@@ -60,6 +60,7 @@ class Repeats:
             ),
             trips=sum(member.trips for member in members),
             touched=tuple(dict.fromkeys(self.values[value] for value in touched)),
+            told=(),
         )
 
     def _problem(self) -> Problem:
@@ -69,8 +70,7 @@ class Repeats:
             trips[kept] = trips.get(kept, 0) + full.trips(value)
         made = {v: full.producer[v] for v in trips if v in full.producer}
         used = {v: full.consumers[v] for v in trips if v in full.consumers}
-        return replace(
-            full,
+        return full.changed(
             variables=sorted(self.variables.values(), key=lambda variable: variable.node.id),
             producer={v: (class_of[variable], index) for v, (variable, index) in made.items()},
             consumers={

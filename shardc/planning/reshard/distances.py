@@ -14,7 +14,7 @@ from itertools import permutations, product
 from math import prod
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
@@ -43,11 +43,9 @@ class Distances(Struct, frozen=True, dict=True):
 
     atoms: AxisAtoms
     rank: int
-    known: dict[Sharding, int] = field(default_factory=dict[Sharding, int])
-    masks: dict[Sharding, int] = field(default_factory=dict[Sharding, int])
-    pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = field(
-        default_factory=dict["tuple[Sharding, Sharding]", "tuple[float, float, int]"]
-    )
+    known: dict[Sharding, int] = {}
+    masks: dict[Sharding, int] = {}
+    pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = {}
 
     @property
     def charted(self) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from math import prod
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.planning.reshard.cost import ReshardCost
@@ -132,10 +132,8 @@ class _Frontier(Struct, dict=True):
     limit: int | None
     haste: float
     below: int | None
-    reached: dict[Place, _Node] = field(default_factory=dict["Place", "_Node"])
-    heap: list[tuple[_Key, int, SearchState, _Node]] = field(
-        default_factory=list["tuple[_Key, int, SearchState, _Node]"]
-    )
+    reached: dict[Place, _Node] = {}
+    heap: list[tuple[_Key, int, SearchState, _Node]] = []
 
     def __post_init__(self) -> None:
         self.estimate, self.moves = Estimate(self.space), next_moves(self.space)

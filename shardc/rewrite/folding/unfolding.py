@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 
-from msgspec import Struct, field
+from msgspec import Struct
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.rewrite.alike import Alike
@@ -50,13 +50,11 @@ class Layers(Struct, dict=True):
     block: Block
     notes: Folded
     arguments: Sequence[BlockArgument]
-    at: dict[Operation, At] = field(default_factory=dict[Operation, At])
-    rows: dict[Key, dict[int, Operation]] = field(default_factory=dict[Key, dict[int, Operation]])
-    relations: dict[Key, list[Read | None]] = field(default_factory=dict[Key, "list[Read | None]"])
+    at: dict[Operation, At] = {}
+    rows: dict[Key, dict[int, Operation]] = {}
+    relations: dict[Key, list[Read | None]] = {}
     """For each operation of the layers at the cut what it reads; None for what all layers read."""
-    shared: dict[Operation, list[tuple[SSAValue, Read | None]]] = field(
-        default_factory=dict[Operation, "list[tuple[SSAValue, Read | None]]"]
-    )
+    shared: dict[Operation, list[tuple[SSAValue, Read | None]]] = {}
 
     def __post_init__(self) -> None:
         self.slots = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from itertools import product
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -79,8 +79,8 @@ class _Scope(Struct):
     """
 
     known: Known
-    level: dict[int, int] = field(default_factory=dict[int, int])
-    drawn: set[int] = field(default_factory=set[int])
+    level: dict[int, int] = {}
+    drawn: set[int] = set()
 
 
 class _Rewriting:
