@@ -134,7 +134,7 @@ class Distances(Struct, frozen=True, dict=True):
             Starts([*map(self._layout, sources)], self.rank),
         )
         spaces = [_even_space(sizes, AtomLayout(((),) * self.rank), self._layout(at)) for at in targets]
-        left = np.array([Estimate(space).left_of_all(starts) for space in spaces])
+        left = np.array([Estimate(space).left_of_all(starts) for space in spaces], np.float64)
         return left[:, 0].T * type.size * type.numpy.itemsize, left[:, 1].T
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
