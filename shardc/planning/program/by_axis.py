@@ -1,9 +1,8 @@
 """Better plans of programs that are too large to be solved whole: one mesh axis after the other, everywhere.
 
-All operations may use one axis, with those that always stand with it (together.py), otherwise than they do,
-while the others stay where they are: an operation has about as many choices as it has dimensions then,
-however many axes there are, and a program of a thousand operations is one integer program (network.py). Axes
-take turns until none gains. Where that is too large
+All operations may use one axis otherwise than they do, while the others stay where they are: an operation has
+about as many choices as it has dimensions then, however many axes there are, and a program of a thousand
+operations is one integer program (network.py). Axes take turns until none gains. Where that is too large
 still, the operations are taken in runs, half of each with the last and half with the next.
 """
 
@@ -18,7 +17,6 @@ from shardc.planning.program.exact import atoms_of_program
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import take_cheapest
-from shardc.planning.program.together import groups_of, turns_of
 from shardc.planning.program.variables import Variable
 
 TURNS = 4  # of each axis
@@ -33,16 +31,16 @@ def by_axis(problem: Problem) -> None:
     try:
         atoms, finer = atoms_of_program(problem)
         prices, idle, work = problem.prices(finer), 0, WORK
-        turns = turns_of(groups_of(problem, atoms))
-        for turn in range(TURNS * len(turns)):
+        names = [axis.name for axis in problem.mesh.several]
+        for turn in range(TURNS * len(names)):
             before = problem.total()
-            for inside, scope in _runs(every(problem, atoms, ASSIGNMENTS, turns[turn % len(turns)])):
+            for inside, scope in _runs(every(problem, atoms, ASSIGNMENTS, names[turn % len(names)])):
                 found = take_cheapest(network(problem, inside, prices, scope=scope), work=work, ties=False)
                 if found is None:
                     return
                 work -= found.solved
             idle = idle + 1 if problem.total()[0] > ENOUGH * before[0] else 0
-            if turn >= len(turns) - 1 and idle >= len(turns) - 1:
+            if turn >= len(names) - 1 and idle >= len(names) - 1:
                 return
     except (TooMany, LayoutError):
         return

@@ -15,16 +15,15 @@ from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
-from shardc.planning.program.listing import Names, TooMany, laid_out, listed, places_now, roughly
+from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, groups_of, singly, undivided
+from shardc.planning.program.together import Groups, groups_of
 from shardc.planning.program.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
 """For each value the atoms over which it could come out as a partial result, with its kind."""
 
 
-DIVIDED = 1_000  # assignments, twice as many as seen: of more, axes that stand together are one
 TWICE = 2  # some assignments are no choices, or equal ones; in no program that was measured half of them
 
 
@@ -35,46 +34,38 @@ class Every(Struct, frozen=True):
     layouts: dict[Slot, list[Sharding]]
 
 
-def every(problem: Problem, atoms: tuple[Axis, ...], most: int, moving: Names | None = None) -> Every:
-    """What there is to choose from; with `moving`, where all axes but those of these names stay.
+def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None = None) -> Every:
+    """What there is to choose from; with `name`, where all axes but the one of that name stay where they are.
 
-    Those that always stand together keep their order (together.py). TooMany if it is more than `most`
-    assignments.
+    Without a name, axes that always stand together keep their order (together.py). TooMany if it is more than
+    `most` assignments.
     """
-    groups = groups_of(problem, atoms)
-    if moving is not None or _far_more(problem, groups, DIVIDED):
-        groups = undivided(problem, groups)
-    if moving is not None:
-        groups = tuple(
-            each
-            for group in groups
-            for each in ([group] if group.atoms[0].name in moving else singly((group,)))
-        )
-    elif _far_more(problem, groups, most):
+    groups = groups_of(problem, atoms) if name is None else tuple((atom,) for atom in atoms)
+    if name is None and _far_more(problem, groups, most):
         raise TooMany
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
-    found = _found(problem, groups, waiting, most, moving)
+    found = _found(problem, groups, waiting, most, name)
     if problem.made:  # operations that stand for several may use what a later one makes
-        found = _found(problem, groups, waiting, most, moving)
+        found = _found(problem, groups, waiting, most, name)
     while _carried(problem, waiting):
-        found = _found(problem, groups, waiting, most, moving)
+        found = _found(problem, groups, waiting, most, name)
     for variable in reversed(problem.variables):
         if problem.open(variable) and has(variable.node.name, Trait.SOURCE):
             found[variable] = _created(problem, variable, found)
     ordered = {variable: found[variable] for variable in problem.variables if variable in found}
-    return Every(ordered, {slot: _held(problem, slot, found, moving) for slot in problem.slots})
+    return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
 
 
 def _atoms(groups: Groups) -> tuple[Axis, ...]:
-    return tuple(atom for group in groups for atom in group.atoms)
+    return tuple(atom for group in groups for atom in group)
 
 
 def _left(groups: Groups, manual: AxisNames) -> Groups:
     """The groups without the axes that code is written for per device."""
     if not manual:
         return groups
-    left = (group.without(manual) for group in groups)
-    return tuple(group for group in left if group.atoms)
+    left = (tuple(atom for atom in group if atom.name not in manual) for group in groups)
+    return tuple(group for group in left if group)
 
 
 def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
@@ -94,7 +85,7 @@ def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
 
 
 def _found(
-    problem: Problem, groups: Groups, waiting: Waiting, most: int, moving: Names | None
+    problem: Problem, groups: Groups, waiting: Waiting, most: int, name: str | None
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
@@ -103,7 +94,7 @@ def _found(
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
-            found[variable] = options = _all(problem, variable, groups, waiting, most - listed, moving)
+            found[variable] = options = _all(problem, variable, groups, waiting, most - listed, name)
             listed += len(options)
             if listed > most:
                 raise TooMany
@@ -133,7 +124,7 @@ def _carried(problem: Problem, waiting: Waiting) -> bool:
 
 
 def _held(
-    problem: Problem, slot: Slot, found: dict[Variable, list[Choice]], moving: Names | None
+    problem: Problem, slot: Slot, found: dict[Variable, list[Choice]], name: str | None
 ) -> list[Sharding]:
     """The layouts in which the body could use or return what a loop carries, the current one first."""
     now = slot.layout()
@@ -149,7 +140,7 @@ def _held(
         each
         for each in dict.fromkeys(layouts)
         if (not problem.expected or kept(now, each, problem.strict))
-        and (moving is None or without(each, moving) == without(now, moving))
+        and (name is None or without(each, name) == without(now, name))
     ]
 
 
@@ -178,22 +169,20 @@ def _all(
     groups: Groups,
     waiting: Waiting,
     most: int,
-    moving: Names | None,
+    name: str | None,
 ) -> list[Choice]:
     """The distinct choices of an operation, cheapest form of equal ones, the current one first.
 
     Equal questions get the same list.
     """
-    choices, now = _choices(problem, variable, groups, waiting, most, moving), variable.choice
-    key = (id(choices), id(now), variable.work, variable.least_parts, moving, problem.strict)
+    choices, now = _choices(problem, variable, groups, waiting, most, name), variable.choice
+    key = (id(choices), id(now), variable.work, variable.least_parts, name, problem.strict)
     if key not in problem.weighed:
-        problem.weighed[key] = now, _distinct(problem, variable, choices, moving)
+        problem.weighed[key] = now, _distinct(problem, variable, choices, name)
     return problem.weighed[key][1]
 
 
-def _distinct(
-    problem: Problem, variable: Variable, choices: list[Choice], moving: Names | None
-) -> list[Choice]:
+def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name: str | None) -> list[Choice]:
     best: dict[tuple[tuple[Sharding, ...], tuple[Sharding, ...]], Choice] = {}
     admits = problem.admits(variable)
 
@@ -203,7 +192,7 @@ def _distinct(
     for choice in (variable.choice, *choices):
         if not admits(choice) and choice != variable.choice:
             continue
-        if moving is not None and not _alike(choice, variable.choice, moving):
+        if name is not None and not _alike(choice, variable.choice, name):
             continue
         key = (choice.operands, choice.results)
         known = best.get(key)
@@ -212,18 +201,18 @@ def _distinct(
     return list(best.values())
 
 
-def _alike(choice: Choice, other: Choice, moving: Names) -> bool:
-    """Whether two choices are the same but for some axes."""
+def _alike(choice: Choice, other: Choice, name: str) -> bool:
+    """Whether two choices are the same but for one axis."""
     pairs = zip((*choice.operands, *choice.results), (*other.operands, *other.results), strict=True)
-    return all(without(layout, moving) == without(known, moving) for layout, known in pairs)
+    return all(without(layout, name) == without(known, name) for layout, known in pairs)
 
 
 @lru_cache(maxsize=65536)
-def without(layout: Sharding, moving: Names) -> tuple[tuple[Axis, ...], ...]:
-    """The axes that split each dimension, and those of partial results, but for the pieces of some."""
+def without(layout: Sharding, name: str) -> tuple[tuple[Axis, ...], ...]:
+    """The axes that split each dimension, and those of partial results, but for the pieces of one axis."""
     partial = sorted(layout.unreduced, key=str)
     return tuple(
-        tuple(axis for axis in axes if axis.name not in moving)
+        tuple(axis for axis in axes if axis.name != name)
         for axes in (*(dim.axes for dim in layout.dims), partial)
     )
 
@@ -234,7 +223,7 @@ def _choices(
     groups: Groups,
     waiting: Waiting,
     most: int,
-    moving: Names | None,
+    name: str | None,
 ) -> list[Choice]:
     """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
@@ -249,7 +238,7 @@ def _choices(
         for kind, group in variable.flows
     )
     results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
-    held = None if moving is None else places_now(problem, variable, atoms, moving)
+    held = None if name is None else places_now(problem, variable, atoms, name)
     key = (variable.signature, groups, flows, laid_out(problem, variable), results, held)
     if key not in problem.menu.listed:
         problem.menu.listed[key] = [*listed(problem, variable, groups, flows, results, held, most)]

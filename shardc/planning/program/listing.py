@@ -12,15 +12,12 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Group, Groups
+from shardc.planning.program.together import Groups, in_runs, runs
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
 AtomPlace = int | None | str
 """A factor that an atom splits, None where it holds copies, or "flow" where partial results flow through."""
-
-Names = frozenset[str]
-"""Of axes."""
 
 Held = tuple[tuple[AtomPlace, ...] | None, ...]
 """For each atom where it is now and has to stay; None for one that may go anywhere."""
@@ -33,14 +30,14 @@ class TooMany(Exception):
     """There are more ways to run the operations than are worth listing."""
 
 
-def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], moving: Names) -> Held:
-    """Where an operation's current choice has the atoms, but for those of some axes."""
+def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], name: str) -> Held:
+    """Where an operation's current choice has the atoms, but for those of one axis."""
     layouts = (*variable.choice.operands, *variable.choice.results)
     splits = wishes(problem, variable, layouts, range(len(layouts)))
     waits = [axis for layout in variable.choice.operands for axis in layout.unreduced]
     return tuple(
         None
-        if atom.name in moving
+        if atom.name == name
         else (
             *dict.fromkeys(factor for factor, axis in splits if axis.overlaps(atom)),
             *(["flow"] if any(axis.overlaps(atom) for axis in waits) else []),
@@ -52,7 +49,7 @@ def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], mo
 def roughly(problem: Problem, variable: Variable, groups: Groups) -> int:
     """In how many ways the atoms may be on an operation's factors, in no order of groups, without partial
     results that flow through."""
-    atoms = tuple(atom for group in groups for atom in group.atoms)
+    atoms = tuple(atom for group in groups for atom in group)
     rule, uneven = variable.rule, laid_out(problem, variable)
     assert rule is not None
     usable = [_factors(variable, atom, uneven) for atom in atoms]
@@ -60,7 +57,7 @@ def roughly(problem: Problem, variable: Variable, groups: Groups) -> int:
         results = tuple(map(problem.layout, variable.node.results))
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
     each = iter(usable)
-    return prod(group.ways(1 + max(len(next(each)) for _ in group.atoms)) for group in groups)
+    return prod(runs(len(group), 1 + max(len(next(each)) for _ in group)) for group in groups)
 
 
 def listed(
@@ -74,7 +71,7 @@ def listed(
 ) -> Iterator[Choice]:
     rule, ways = variable.rule, variable.ways
     assert rule is not None and ways is not None
-    atoms, uneven = tuple(atom for group in groups for atom in group.atoms), laid_out(problem, variable)
+    atoms, uneven = tuple(atom for group in groups for atom in group), laid_out(problem, variable)
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     if results is not None:
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
@@ -90,8 +87,8 @@ def listed(
         ]
         for placed in product(*places):
             at = iter(placed)
-            of = [(some, [*islice(at, len(some.atoms))]) for some in groups]
-            if not all(some.admits(each) for some, each in of if len(some.atoms) > 1):
+            of = [(group, [*islice(at, len(group))]) for group in groups]
+            if not all(in_runs(each) for group, each in of if len(group) > 2):
                 continue
             carried = merge(atom for atom, place in zip(atoms, placed, strict=True) if place == "flow")
             if bool(carried) != bool(group):
@@ -151,14 +148,16 @@ def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) ->
     )
 
 
-def _orders(count: int, placed: Sequence[tuple[Group, Sequence[AtomPlace]]]) -> Iterator[Assignment]:
+def _orders(
+    count: int, placed: Sequence[tuple[tuple[Axis, ...], Sequence[AtomPlace]]]
+) -> Iterator[Assignment]:
     """The assignments that put the atoms of groups where `placed` says, in every order of groups within a
     factor."""
     per: dict[int, list[list[Axis]]] = {}
     for group, places in placed:
         for place in dict.fromkeys(places):
             if isinstance(place, int):
-                run = [atom for atom, at in zip(group.atoms, places, strict=True) if at == place]
+                run = [atom for atom, at in zip(group, places, strict=True) if at == place]
                 per.setdefault(place, []).append(run)
     factors = sorted(per)
     for orders in product(*[permutations(per[factor]) for factor in factors]):

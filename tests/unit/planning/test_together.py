@@ -8,14 +8,13 @@ from math import prod
 import pytest
 
 from bench.ablation import propagated
-from shardc.layout import Axis
 from shardc.planning.machines import load, with_axes
 from shardc.planning.program import plan_program
 from shardc.planning.program.choices import every
 from shardc.planning.program.exact import ASSIGNMENTS, atoms_of_program
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.setup import setup
-from shardc.planning.program.together import Group, groups_of
+from shardc.planning.program.together import groups_of, in_runs, runs
 
 RELAXED = """
 mesh pod[{mesh}]
@@ -43,7 +42,7 @@ def problem_of(text: str, machine: str = "balanced", **links: str):
 
 def names(problem) -> list[str]:
     groups = groups_of(problem, atoms_of_program(problem)[0])
-    return [" ".join(axis.name for axis in group.atoms) for group in groups]
+    return [" ".join(axis.name for axis in group) for group in groups]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +68,9 @@ def test_on_different_links_they_are_apart() -> None:
     assert names(problem_of(relaxed(2, 2), "h100-infiniband", a0="InfiniBand")) == ["a0", "a1"]
 
 
-@pytest.mark.parametrize("divided", [True, False])
-def test_places_are_counted(divided: bool) -> None:
-    for count, places in product(range(1, 5), range(1, 4)):
-        group = Group(tuple(Axis(f"a{at}", 2) for at in range(count)), divided)
-        assert group.ways(places) == sum(map(group.admits, product(range(places), repeat=count)))
+def test_runs_are_counted() -> None:
+    for atoms, places in product(range(1, 5), range(1, 4)):
+        assert runs(atoms, places) == sum(map(in_runs, product(range(places), repeat=atoms)))
 
 
 def test_more_axes_of_as_many_devices_are_few_more_choices() -> None:
