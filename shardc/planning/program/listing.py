@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice, permutations, product
+from itertools import chain, permutations, product
 from math import prod
 
 from shardc.forms.choice import Carried, Choice
@@ -12,7 +12,7 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, in_runs, runs
+from shardc.planning.program.together import Groups, admitted, runs
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
@@ -85,15 +85,14 @@ def listed(
             ]
             for factors, flow, stays in zip(usable, through, held or (None,) * len(atoms), strict=True)
         ]
-        for placed in product(*places):
-            at = iter(placed)
-            of = [(group, [*islice(at, len(group))]) for group in groups]
-            if not all(in_runs(each) for group, each in of if len(group) > 2):
-                continue
-            carried = merge(atom for atom, place in zip(atoms, placed, strict=True) if place == "flow")
+        each = iter(places)
+        grouped = [admitted(some, [next(each) for _ in some]) for some in groups]
+        for placed in product(*grouped):
+            flowing = zip(atoms, chain.from_iterable(placed), strict=True)
+            carried = merge(atom for atom, place in flowing if place == "flow")
             if bool(carried) != bool(group):
                 continue
-            for assignment in _orders(len(rule.factors), of):
+            for assignment in _orders(len(rule.factors), groups, placed):
                 if _uneven(rule, assignment, uneven):
                     continue
                 seen[assignment, Carried(carried, group, kind) if carried else None] = None
@@ -148,13 +147,11 @@ def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) ->
     )
 
 
-def _orders(
-    count: int, placed: Sequence[tuple[tuple[Axis, ...], Sequence[AtomPlace]]]
-) -> Iterator[Assignment]:
+def _orders(count: int, groups: Groups, placed: Sequence[Sequence[AtomPlace]]) -> Iterator[Assignment]:
     """The assignments that put the atoms of groups where `placed` says, in every order of groups within a
     factor."""
     per: dict[int, list[list[Axis]]] = {}
-    for group, places in placed:
+    for group, places in zip(groups, placed, strict=True):
         for place in dict.fromkeys(places):
             if isinstance(place, int):
                 run = [atom for atom, at in zip(group, places, strict=True) if at == place]
