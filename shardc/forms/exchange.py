@@ -6,7 +6,8 @@ one more element on either side: two permutes of one element each, and a concate
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.forms.pieces import ElementRun, Piece, Round, Window, pieces, rounds, sent
+from shardc.forms.pieces import REMEMBERED, ElementRun, Exchange, Piece, Round, Window, exchanged, sent
 from shardc.forms.site import INDEX, compare, scalar, spread
 from shardc.graph import Dense, TensorType
 from shardc.graph.builder import Builder
@@ -92,19 +93,19 @@ class DeviceLine(Struct, frozen=True):
     def lookup(self, table: Mapping[int, int]) -> Any:
         """What the table says for this device's position: an int if it says the same for all it knows, else
         an i32[]. For positions that it does not know, anything."""
+        if len(values := set(table.values())) == 1:
+            return values.pop()
         known = sorted(table.items())
-        if len(set(table.values())) == 1:
-            return known[0][1]
         b, (first, start), (second, then) = self.builder, known[0], known[1]
         slope, rest = divmod(then - start, second - first)
         if not rest and all(value == start + slope * (at - first) for at, value in known):
             scaled = b.one(hlo.multiply.name, self.index(), scalar(b, slope, INDEX))
             return b.one(hlo.add.name, scaled, scalar(b, start - slope * first, INDEX))
-        values = np.array([table.get(i, 0) for i in range(self.devices)], np.int32)
+        numbers = np.array([table.get(i, 0) for i in range(self.devices)], np.int32)
         whole = b.one(
             hlo.constant.name,
-            result=TensorType(values.shape, "i32"),
-            value=Dense(values, values.shape),
+            result=TensorType(numbers.shape, "i32"),
+            value=Dense(numbers, numbers.shape),
         )
         one = b.one(hlo.dynamic_slice.name, whole, self.index(), slice_sizes=(1,))
         return b.one(hlo.reshape.name, one, result=INDEX)
@@ -115,45 +116,35 @@ def exchange(line: DeviceLine, sources: Sequence[Any], runs: Sequence[ElementRun
 
     All sources are split over the line's axes. Where that is not more, they are gathered whole instead.
     """
-    blocks = [line.size(source) for source in sources]
-    found = pieces(runs, window, blocks, line.devices)
-    crossing, home = rounds(found, line.devices)
-    used = sorted({piece.source for piece in found})
-    if sent(crossing) > (line.devices - 1) * sum(blocks[i] for i in used):
-        gathered = [_gather(line, source) if i in used else source for i, source in enumerate(sources)]
-        whole = pieces(runs, window, [line.size(source) for source in gathered], line.devices)
-        return _assemble(line, gathered, window, *rounds(map(_at_home, whole), line.devices))
-    return _assemble(line, sources, window, crossing, home)
+    blocks = tuple(map(line.size, sources))
+    own = exchanged((*runs,), window, blocks, line.devices, "in order")
+    if sent(own.crossing) > (line.devices - 1) * sum(blocks[i] for i in own.used):
+        sources = [_gather(line, source) if i in own.used else source for i, source in enumerate(sources)]
+        own = exchanged((*runs,), window, tuple(map(line.size, sources)), line.devices, "whole")
+    return _assemble(line, sources, window, own)
 
 
 def mirrored(line: DeviceLine, source: Any, runs: Sequence[ElementRun], window: Window) -> Any:
     """The same for one source whose blocks are held in the opposite order, the first by the last device."""
-    last = line.devices - 1
-    found = pieces(runs, window, [line.size(source)], line.devices)
-    turned = [replace(piece, sender=last - piece.sender) for piece in found]
-    return _assemble(line, [source], window, *rounds(turned, line.devices))
+    own = exchanged((*runs,), window, (line.size(source),), line.devices, "mirrored")
+    return _assemble(line, [source], window, own)
 
 
 def _gather(line: DeviceLine, source: Any) -> Any:
     return line.builder.one(spmd.all_gather.name, source, axes=line.axes, dim=line.dim, invariant=True)
 
 
-def _at_home(piece: Piece) -> Piece:
-    return replace(piece, sender=piece.receiver)
-
-
 class _Part(Struct, frozen=True):
-    """What each device has of a round: `size` elements of the window from pieces[device].at on."""
+    """What each device has of a round: `size` elements of the window from round.to(device).at on."""
 
     value: Any
-    pieces: Mapping[int, Piece]
+    round: Round
     size: int
     zeros: bool  # devices without a piece hold zeros
 
 
-def _assemble(
-    line: DeviceLine, sources: Sequence[Any], window: Window, crossing: Sequence[Round], home: Sequence[Round]
-) -> Any:
+def _assemble(line: DeviceLine, sources: Sequence[Any], window: Window, own: Exchange) -> Any:
+    crossing, home, _ = own
     type = line.builder.type_of(sources[0])
     if not crossing and not home:
         return line.filled(type, window.width)
@@ -161,7 +152,7 @@ def _assemble(
     parts = [_part(line, sources, round, True, masked=not aside) for round in crossing]
     parts += [_part(line, sources, round, False) for round in home]
     if aside:
-        firsts = [round[0].at for round in (*crossing, *home)]
+        firsts = [round.first.at for round in (*crossing, *home)]
         order = sorted(zip(firsts, parts, strict=True), key=lambda pair: pair[0])
         return _side_by_side(line, window, type, order)
     return _one_over_another(line, window, type, parts)
@@ -169,14 +160,14 @@ def _assemble(
 
 def _are_aside(rounds: Sequence[Round]) -> bool:
     """Whether each round has one place in the window, and none reaches into the next."""
-    ends = sorted((round[0].at, round[0].at + _size(round)) for round in rounds)
-    fixed = all(piece.at == round[0].at for round in rounds for piece in round)
-    return fixed and all(end <= at for (_, end), (at, _) in pairwise(ends))
+    places = [round.place for round in rounds]
+    ends = sorted((at, at + _size(round)) for at, round in zip(places, rounds, strict=True) if at is not None)
+    return None not in places and all(end <= at for (_, end), (at, _) in pairwise(ends))
 
 
 def _size(round: Round) -> int:
     """How many places of the window a round's longest piece takes."""
-    return (max(piece.count for piece in round) - 1) * round[0].gap + 1
+    return (round.longest - 1) * round.first.gap + 1
 
 
 def _part(
@@ -184,29 +175,30 @@ def _part(
 ) -> _Part:
     """Cut the pieces out of the senders' blocks and send them. masked: nobody looks at what a device has that
     gets none."""
-    b, count = line.builder, max(piece.count for piece in round)
-    held = {p.source: next(i for i, x in enumerate(sources) if x is sources[p.source]) for p in round}
+    b, count = line.builder, round.longest
+    held = {i: next(at for at, x in enumerate(sources) if x is sources[i]) for i in round.sources}
     used = sorted(set(held.values()))
-    cuts = [_cut(line, sources[i], [p for p in round if held[p.source] == i], count) for i in used]
+    cuts = [
+        _cut(line, sources[i], [p for p in round if held[p.source] == i], count, round.stride[0])
+        for i in used
+    ]
     value = cuts[0]
     for index, other in zip(used[1:], cuts[1:], strict=True):
         theirs = {p.sender: int(held[p.source] == index) for p in round}
         value = b.one(hlo.select.name, _holds(line, theirs), other, value)
     if crosses:
-        pairs = tuple(sorted((p.sender, p.receiver) for p in round))
         note: dict[str, Any] = {MASKED: True} if masked else {}
-        value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=pairs, **note)
-    value = line.pad(value, 0, 0, round[0].gap - 1)
-    return _Part(value, {p.receiver: p for p in round}, _size(round), crosses)
+        value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=round.pairs, **note)
+    value = line.pad(value, 0, 0, round.first.gap - 1)
+    return _Part(value, round, _size(round), crosses)
 
 
-def _cut(line: DeviceLine, block: Any, round: Sequence[Piece], count: int) -> Any:
-    """`count` elements of the block from where each sender's piece starts."""
-    step = round[0].step
-    span = (count - 1) * step + 1
-    missing = max(piece.start for piece in round) + span - line.size(block)
+def _cut(line: DeviceLine, block: Any, sent: Iterable[Piece], count: int, step: int) -> Any:
+    """`count` elements of the block from where each sender's piece starts, every `step`-th."""
+    span, starts = (count - 1) * step + 1, {piece.sender: piece.start for piece in sent}
+    missing = max(starts.values()) + span - line.size(block)
     block = replace(line, fill=None).pad(block, 0, max(0, missing))
-    start = line.lookup({piece.sender: piece.start for piece in round})
+    start = line.lookup(starts)
     if isinstance(start, int):
         return line.slice(block, start, start + span, step)
     return line.slice(line.dynamic_slice(block, start, span), 0, span, step)
@@ -232,12 +224,8 @@ def _side_by_side(
 def _only_valid(line: DeviceLine, window: Window, part: _Part, at: int) -> Any:
     """The part with fill where a device has no piece, or a shorter one."""
     b = line.builder
-    limits: dict[int, int] = {}
-    for device in range(line.devices):
-        piece = part.pieces.get(device)
-        needed = min(part.size, window.width - at, window.end - window.start(device) - at)
-        have = piece.stop - at if piece else part.size if part.zeros and line.fill is None else 0
-        limits[device] = part.size if have >= needed else have
+    others = part.size if part.zeros and line.fill is None else 0
+    limits = _limits(part.round, window, at, part.size, others, line.devices)
     if all(limit == part.size for limit in limits.values()):
         return part.value
     type = b.type_of(part.value)
@@ -248,13 +236,26 @@ def _only_valid(line: DeviceLine, window: Window, part: _Part, at: int) -> Any:
     return b.one(hlo.select.name, valid, part.value, line.filled(type, part.size))
 
 
+@lru_cache(maxsize=REMEMBERED)
+def _limits(round: Round, window: Window, at: int, size: int, others: int, devices: int) -> Mapping[int, int]:
+    """How many elements from `at` on are valid on each device: `size` where no more are needed, and
+    `others` where it has no piece."""
+    limits: dict[int, int] = {}
+    for device in range(devices):
+        piece = round.to(device)
+        needed = min(size, window.width - at, window.end - window.start(device) - at)
+        have = piece.stop - at if piece else others
+        limits[device] = size if have >= needed else have
+    return limits
+
+
 def _one_over_another(line: DeviceLine, window: Window, type: TensorType, parts: Sequence[_Part]) -> Any:
     """Each part laid into the window where the device has it."""
     b, width = line.builder, window.width
     result = line.filled(type, width)
     type = b.type_of(result)
     for part in parts:
-        at = line.lookup({device: piece.at for device, piece in part.pieces.items()})
+        at = line.lookup({piece.receiver: piece.at for piece in part.round})
         inner = replace(line, fill=None)
         if isinstance(at, int):
             laid = inner.pad(
@@ -263,7 +264,7 @@ def _one_over_another(line: DeviceLine, window: Window, type: TensorType, parts:
         else:
             back = b.one(hlo.subtract.name, scalar(b, width, INDEX), at)
             laid = line.dynamic_slice(inner.pad(part.value, width, width), back, width)
-        ends = {device: (p.at, p.stop) for device, p in part.pieces.items()}
+        ends = {piece.receiver: (piece.at, piece.stop) for piece in part.round}
         both = [ends.get(device, (0, 0)) for device in range(line.devices)]
         low, high = (line.lookup(dict(enumerate(side))) for side in zip(*both, strict=True))
         valid = [] if _is(low, 0) else [b.one(hlo.not_.name, _before(line, type, low))]

@@ -9,8 +9,11 @@ at most one piece and receives at most one, so a round is one collective permute
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class ElementRun(Struct, frozen=True):
@@ -57,7 +60,101 @@ class Piece(Struct, frozen=True):
         return self.at + (self.count - 1) * self.gap + 1
 
 
-Round = list[Piece]
+class Round:
+    """Pieces of one stride, of which every device sends at most one and receives at most one."""
+
+    def __init__(self, first: Piece) -> None:
+        self.stride, self.counts = (first.step, first.gap), set[int]()
+        self._senders, self._receivers = dict[int, Piece](), dict[int, Piece]()
+        self.append(first)
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self._senders.values())
+
+    def __len__(self) -> int:
+        return len(self._senders)
+
+    # What follows is asked for once no piece comes or goes any more.
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Who sends to whom, in order."""
+        return tuple(sorted((piece.sender, piece.receiver) for piece in self))
+
+    @cached_property
+    def sources(self) -> list[int]:
+        """Of which sources something is sent, ascending."""
+        return sorted({piece.source for piece in self})
+
+    @cached_property
+    def place(self) -> int | None:
+        """Where the pieces come to lie, if that is one place in the windows of all."""
+        places = {piece.at for piece in self}
+        return places.pop() if len(places) == 1 else None
+
+    @property
+    def first(self) -> Piece:
+        """The piece that has been there for longest."""
+        return next(iter(self))
+
+    @property
+    def longest(self) -> int:
+        """How many elements the longest piece has."""
+        return max(self.counts)
+
+    def alike(self, piece: Piece) -> bool:
+        """Whether a piece has the round's stride."""
+        return self.stride == (piece.step, piece.gap)
+
+    def fits(self, piece: Piece) -> bool:
+        """Whether a piece's sender and receiver are free, and it has the round's stride."""
+        return self.from_(piece.sender) is None and self.to(piece.receiver) is None and self.alike(piece)
+
+    def from_(self, sender: int) -> Piece | None:
+        """What a device sends."""
+        return self._senders.get(sender)
+
+    def to(self, receiver: int) -> Piece | None:
+        """What a device receives."""
+        return self._receivers.get(receiver)
+
+    def append(self, piece: Piece) -> None:
+        """Take one more, which fits."""
+        self.counts.add(piece.count)
+        self._senders[piece.sender] = self._receivers[piece.receiver] = piece
+
+    def remove(self, piece: Piece) -> None:
+        """Give one away, for which another of as many elements comes."""
+        del self._senders[piece.sender], self._receivers[piece.receiver]
+
+
+Held = Literal["in order", "mirrored", "whole"]
+"""Which device holds a block: each its own, the last the first, or each of them all."""
+
+REMEMBERED = 32  # exchanges: many operations of a program ask for the same
+
+
+class Exchange(NamedTuple):
+    """The rounds that cross between devices, those that stay at home, and the sources in them, ascending."""
+
+    crossing: Sequence[Round]
+    home: Sequence[Round]
+    used: Sequence[int]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def exchanged(
+    runs: tuple[ElementRun, ...], window: Window, blocks: tuple[int, ...], devices: int, held: Held
+) -> Exchange:
+    """What `devices` devices send each other, so that each has its window; a device's block of source i has
+    blocks[i] elements."""
+    found = pieces(runs, window, blocks, devices)
+    used = sorted({piece.source for piece in found})
+    if held == "mirrored":
+        found = [replace(piece, sender=devices - 1 - piece.sender) for piece in found]
+    elif held == "whole":
+        found = [replace(piece, sender=piece.receiver) for piece in found]
+    return Exchange(*rounds(found, devices), used)
 
 
 def pieces(runs: Sequence[ElementRun], window: Window, blocks: Sequence[int], devices: int) -> list[Piece]:
@@ -106,14 +203,14 @@ def rounds(found: Iterable[Piece], devices: int) -> tuple[list[Round], list[Roun
 
 def sent(crossing: Iterable[Round]) -> int:
     """Elements that a device sends: in each round as many as the longest piece has."""
-    return sum(max(piece.count for piece in round) for round in crossing)
+    return sum(round.longest for round in crossing)
 
 
 def _place(found: list[Round], piece: Piece) -> None:
     """Into the first round where sender and receiver are free, if need be after exchanging pieces between
     two rounds, else into a new one."""
     for round in found:
-        if _fits(round, piece):
+        if round.fits(piece):
             round.append(piece)
             return
     for one in found:
@@ -121,40 +218,32 @@ def _place(found: list[Round], piece: Piece) -> None:
             if _after_exchange(one, other, piece):
                 one.append(piece)
                 return
-    found.append([piece])
-
-
-def _fits(round: Round, piece: Piece) -> bool:
-    same = (round[0].step, round[0].gap) == (piece.step, piece.gap)
-    return same and all(p.sender != piece.sender and p.receiver != piece.receiver for p in round)
+    found.append(Round(piece))
 
 
 def _after_exchange(one: Round, other: Round, piece: Piece) -> bool:
     """Make room for a piece in `one`, where its sender is busy, by exchanging a chain of pieces of the same
     length with `other`, where its sender is free."""
-    if any(p.sender == piece.sender for p in other) or any(p.receiver == piece.receiver for p in one):
+    if other.from_(piece.sender) is not None or one.to(piece.receiver) is not None:
         return False
-    if len({(p.count, p.step, p.gap) for p in (*one, *other, piece)}) > 1:
+    if one.counts | other.counts != {piece.count} or not (one.alike(piece) and other.alike(piece)):
         return False
     moved: list[Piece] = []
-    rounds, sender, receiver = (one, other), piece.sender, -1
-    while True:
-        end = next((p for p in rounds[0] if p.sender == sender or p.receiver == receiver), None)
-        if end is None:
-            break
+    rounds, end = (one, other), one.from_(piece.sender)
+    while end is not None:
         moved.append(end)
-        sender, receiver = (-1, end.receiver) if sender == end.sender else (end.sender, -1)
         rounds = rounds[::-1]
+        end = rounds[0].to(end.receiver) if len(moved) % 2 else rounds[0].from_(end.sender)
     for index, p in enumerate(moved):
-        source, target = (one, other) if index % 2 == 0 else (other, one)
-        source.remove(p)
-        target.append(p)
+        (one, other)[index % 2].remove(p)
+    for index, p in enumerate(moved):
+        (other, one)[index % 2].append(p)
     return True
 
 
 def _joins(crossing: list[Round], piece: Piece) -> bool:
     for round in crossing:
-        if piece.count <= max(p.count for p in round) and _fits(round, piece):
+        if piece.count <= round.longest and round.fits(piece):
             round.append(piece)
             return True
     return False
@@ -162,7 +251,7 @@ def _joins(crossing: list[Round], piece: Piece) -> bool:
 
 def _at_home(home: list[Round], piece: Piece) -> None:
     for round in home:
-        if round[0].source == piece.source and _fits(round, piece):
+        if round.first.source == piece.source and round.fits(piece):
             round.append(piece)
             return
-    home.append([piece])
+    home.append(Round(piece))

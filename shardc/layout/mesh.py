@@ -87,6 +87,11 @@ class Mesh(Struct, frozen=True, dict=True, cache_hash=True):
         """Axis name -> size, in mesh order."""
         return dict(self.axes)
 
+    @cached_property
+    def several(self) -> tuple[Axis, ...]:
+        """The axes of more than one device: the others split nothing."""
+        return tuple(Axis(name, size) for name, size in self.axes if size > 1)
+
     @property
     def is_maximal(self) -> bool:
         """Whether the mesh stands for one given device."""

@@ -32,7 +32,7 @@ def by_axis(problem: Problem) -> None:
     try:
         atoms, finer = atoms_of_program(problem)
         prices, idle, work = problem.prices(finer), 0, WORK if problem.rates.flat else LATE
-        names = [name for name, size in problem.mesh.axes if size > 1]
+        names = [axis.name for axis in problem.mesh.several]
         for turn in range(TURNS * len(names)):
             before = problem.total()
             for inside, scope in _runs(every(problem, atoms, ASSIGNMENTS, names[turn % len(names)])):

@@ -10,13 +10,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from shardc.analysis.manual import NO_AXES
+from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
 from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.together import Groups, groups_of
 from shardc.planning.program.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
@@ -36,16 +37,18 @@ class Every(Struct, frozen=True):
 def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None = None) -> Every:
     """What there is to choose from; with `name`, where all axes but the one of that name stay where they are.
 
-    TooMany if it is more than `most` assignments.
+    Without a name, axes that always stand together keep their order (together.py). TooMany if it is more than
+    `most` assignments.
     """
-    if name is None and _far_more(problem, atoms, most):
+    groups = groups_of(problem, atoms) if name is None else tuple((atom,) for atom in atoms)
+    if name is None and _far_more(problem, groups, most):
         raise TooMany
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
-    found = _found(problem, atoms, waiting, most, name)
+    found = _found(problem, groups, waiting, most, name)
     if problem.made:  # operations that stand for several may use what a later one makes
-        found = _found(problem, atoms, waiting, most, name)
+        found = _found(problem, groups, waiting, most, name)
     while _carried(problem, waiting):
-        found = _found(problem, atoms, waiting, most, name)
+        found = _found(problem, groups, waiting, most, name)
     for variable in reversed(problem.variables):
         if problem.open(variable) and has(variable.node.name, Trait.SOURCE):
             found[variable] = _created(problem, variable, found)
@@ -53,7 +56,19 @@ def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None
     return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
 
 
-def _far_more(problem: Problem, atoms: tuple[Axis, ...], most: int) -> bool:
+def _atoms(groups: Groups) -> tuple[Axis, ...]:
+    return tuple(atom for group in groups for atom in group)
+
+
+def _left(groups: Groups, manual: AxisNames) -> Groups:
+    """The groups without the axes that code is written for per device."""
+    if not manual:
+        return groups
+    left = (tuple(atom for atom in group if atom.name not in manual) for group in groups)
+    return tuple(group for group in left if group)
+
+
+def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
     """Whether there are more than TWICE as many assignments, seen without making one."""
     count, known = 0, dict[object, int]()
     for variable in problem.variables:
@@ -62,8 +77,7 @@ def _far_more(problem: Problem, atoms: tuple[Axis, ...], most: int) -> bool:
             layouts = tuple(map(problem.layout, variable.node.results))
             key = (variable.signature, manual, layouts, laid_out(problem, variable))
             if key not in known:
-                free = tuple(atom for atom in atoms if atom.name not in manual)
-                known[key] = roughly(problem, variable, free)
+                known[key] = roughly(problem, variable, _left(groups, manual))
             count += known[key]
             if count > TWICE * most:
                 return True
@@ -71,16 +85,16 @@ def _far_more(problem: Problem, atoms: tuple[Axis, ...], most: int) -> bool:
 
 
 def _found(
-    problem: Problem, atoms: tuple[Axis, ...], waiting: Waiting, most: int, name: str | None
+    problem: Problem, groups: Groups, waiting: Waiting, most: int, name: str | None
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
     known: dict[tuple[int, int], frozenset[tuple[Axis, str]]] = {}
-    listed = 0
+    listed, atoms = 0, _atoms(groups)
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
-            found[variable] = options = _all(problem, variable, atoms, waiting, most - listed, name)
+            found[variable] = options = _all(problem, variable, groups, waiting, most - listed, name)
             listed += len(options)
             if listed > most:
                 raise TooMany
@@ -152,7 +166,7 @@ def _created(problem: Problem, variable: Variable, found: dict[Variable, list[Ch
 def _all(
     problem: Problem,
     variable: Variable,
-    atoms: tuple[Axis, ...],
+    groups: Groups,
     waiting: Waiting,
     most: int,
     name: str | None,
@@ -161,7 +175,7 @@ def _all(
 
     Equal questions get the same list.
     """
-    choices, now = _choices(problem, variable, atoms, waiting, most, name), variable.choice
+    choices, now = _choices(problem, variable, groups, waiting, most, name), variable.choice
     key = (id(choices), id(now), variable.work, variable.least_parts, name, problem.strict)
     if key not in problem.weighed:
         problem.weighed[key] = now, _distinct(problem, variable, choices, name)
@@ -206,15 +220,15 @@ def without(layout: Sharding, name: str) -> tuple[tuple[Axis, ...], ...]:
 def _choices(
     problem: Problem,
     variable: Variable,
-    atoms: tuple[Axis, ...],
+    groups: Groups,
     waiting: Waiting,
     most: int,
     name: str | None,
 ) -> list[Choice]:
     """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
-    atoms = tuple(atom for atom in atoms if atom.name not in manual)
-    operands = variable.node.operands
+    groups = _left(groups, manual)
+    atoms, operands = _atoms(groups), variable.node.operands
     flows = tuple(
         (
             kind,
@@ -225,7 +239,7 @@ def _choices(
     )
     results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
     held = None if name is None else places_now(problem, variable, atoms, name)
-    key = (variable.signature, atoms, flows, laid_out(problem, variable), results, held)
+    key = (variable.signature, groups, flows, laid_out(problem, variable), results, held)
     if key not in problem.menu.listed:
-        problem.menu.listed[key] = [*listed(problem, variable, atoms, flows, results, held, most)]
+        problem.menu.listed[key] = [*listed(problem, variable, groups, flows, results, held, most)]
     return problem.menu.listed[key]

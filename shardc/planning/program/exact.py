@@ -86,5 +86,5 @@ def atoms_of_program(problem: Problem) -> tuple[AxisAtoms, AxisAtoms]:
     for variable in problem.variables:
         shardings += [*variable.choice.operands, *variable.choice.results]
     used = [axis for sharding in dict.fromkeys(shardings) for axis in sharding.axes()]
-    coarse = pieces(mesh, [*(mesh.axis(name) for name, size in mesh.axes if size > 1), *used])
+    coarse = pieces(mesh, [*mesh.several, *used])
     return coarse, atoms_for(mesh, used, (problem.graph.type(v).rank for v in problem.values))

@@ -146,7 +146,7 @@ class _SavedChoices:
 
     def restore(self) -> None:
         """Make the choices the current ones again."""
-        self.problem.arguments, self.problem.proof = self.arguments, self.proof
+        self.problem.arguments, self.problem.proof = dict(self.arguments), self.proof
         for variable, choice in self.choices.items():
             variable.choice = choice
 

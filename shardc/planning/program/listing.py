@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations, product
+from collections.abc import Iterator, Sequence
+from itertools import chain, permutations, product
 from math import prod
 
 from shardc.forms.choice import Carried, Choice
@@ -12,6 +12,7 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.together import Groups, admitted, runs
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
@@ -45,22 +46,24 @@ def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], na
     )
 
 
-def roughly(problem: Problem, variable: Variable, atoms: tuple[Axis, ...]) -> int:
-    """In how many ways the atoms may be on an operation's factors, in no order, without partial results that
-    flow through."""
+def roughly(problem: Problem, variable: Variable, groups: Groups) -> int:
+    """In how many ways the atoms may be on an operation's factors, in no order of groups, without partial
+    results that flow through."""
+    atoms = tuple(atom for group in groups for atom in group)
     rule, uneven = variable.rule, laid_out(problem, variable)
     assert rule is not None
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     if problem.expected:
         results = tuple(map(problem.layout, variable.node.results))
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
-    return prod(1 + len(factors) for factors in usable)
+    each = iter(usable)
+    return prod(runs(len(group), 1 + max(len(next(each)) for _ in group)) for group in groups)
 
 
 def listed(
     problem: Problem,
     variable: Variable,
-    atoms: tuple[Axis, ...],
+    groups: Groups,
     flows: Flows,
     results: tuple[Sharding, ...] | None,
     held: Held | None,
@@ -68,7 +71,7 @@ def listed(
 ) -> Iterator[Choice]:
     rule, ways = variable.rule, variable.ways
     assert rule is not None and ways is not None
-    uneven = laid_out(problem, variable)
+    atoms, uneven = tuple(atom for group in groups for atom in group), laid_out(problem, variable)
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     if results is not None:
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
@@ -82,11 +85,14 @@ def listed(
             ]
             for factors, flow, stays in zip(usable, through, held or (None,) * len(atoms), strict=True)
         ]
-        for placed in product(*places):
-            carried = merge(atom for atom, place in zip(atoms, placed, strict=True) if place == "flow")
+        each = iter(places)
+        grouped = [admitted(some, [next(each) for _ in some]) for some in groups]
+        for placed in product(*grouped):
+            flowing = zip(atoms, chain.from_iterable(placed), strict=True)
+            carried = merge(atom for atom, place in flowing if place == "flow")
             if bool(carried) != bool(group):
                 continue
-            for assignment in _orders(len(rule.factors), atoms, placed):
+            for assignment in _orders(len(rule.factors), groups, placed):
                 if _uneven(rule, assignment, uneven):
                     continue
                 seen[assignment, Carried(carried, group, kind) if carried else None] = None
@@ -141,15 +147,18 @@ def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) ->
     )
 
 
-def _orders(count: int, atoms: tuple[Axis, ...], placed: tuple[AtomPlace, ...]) -> Iterator[Assignment]:
-    """The assignments that put atoms where `placed` says, in every order within a factor."""
-    per: dict[int, list[Axis]] = {}
-    for atom, place in zip(atoms, placed, strict=True):
-        if isinstance(place, int):
-            per.setdefault(place, []).append(atom)
+def _orders(count: int, groups: Groups, placed: Sequence[Sequence[AtomPlace]]) -> Iterator[Assignment]:
+    """The assignments that put the atoms of groups where `placed` says, in every order of groups within a
+    factor."""
+    per: dict[int, list[list[Axis]]] = {}
+    for group, places in zip(groups, placed, strict=True):
+        for place in dict.fromkeys(places):
+            if isinstance(place, int):
+                run = [atom for atom, at in zip(group, places, strict=True) if at == place]
+                per.setdefault(place, []).append(run)
     factors = sorted(per)
     for orders in product(*[permutations(per[factor]) for factor in factors]):
         assignment: list[tuple[Axis, ...]] = [()] * count
-        for factor, axes in zip(factors, orders, strict=True):
-            assignment[factor] = merge(axes)
+        for factor, several in zip(factors, orders, strict=True):
+            assignment[factor] = merge(chain.from_iterable(several))
         yield tuple(assignment)

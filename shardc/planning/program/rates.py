@@ -233,7 +233,7 @@ class Rates:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
         if self.free:
             return self.byte, 0.0
-        ways = max(1, len(self.mesh.axes))
+        ways = max(1, len(self.mesh.several))
         rates = [link.best[0] * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
         latency = min(0.0 if link.kind == "torus" else link.best[1] for link in self.machine.links)
         latency *= min((share.part for share in self.combined), default=1.0)

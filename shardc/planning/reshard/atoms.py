@@ -50,8 +50,8 @@ def atoms_of(
     used = [axis for sharding in (source, target) for axis in (*_split(sharding), *sharding.unreduced)]
     coarse = pieces(mesh, used)
     taken = manual | {axis.name for axis in used}
-    spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and name not in taken]
-    if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
+    spare = [axis for axis in mesh.several if axis.name not in taken]
+    if not idle or (len(mesh.several) > 3 and len(coarse) + len(spare) > MOST):
         spare = []
     coarser = dict.fromkeys((*atoms, *spare) for atoms in (coarse, *_cut_once(coarse, source, target)))
     every = (*cut_to_fit(coarse, shape, source, target), *spare)

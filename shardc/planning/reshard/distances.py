@@ -8,10 +8,11 @@ something does not divide, blocks are larger and moves fewer, so the figure is a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import permutations, product
-from math import prod
+from math import comb, factorial, perm, prod
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +22,7 @@ from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.atoms import refine
-from shardc.planning.reshard.estimate import Estimate
+from shardc.planning.reshard.estimate import Estimate, Starts
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Space
@@ -33,6 +34,9 @@ AxisAtoms = tuple[Axis, ...]
 
 FEW = 4
 """Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
+
+LAYOUTS, DIFFERENT = 4_000, 100
+"""Of more atoms: five of one size have 3,552 layouts in two dimensions, and 15 that differ."""
 
 MANY = 1 << 13
 """Places of atoms, in no order, beyond which paths are not looked for: those of FEW in seven dimensions."""
@@ -52,6 +56,15 @@ class Distances(Struct, frozen=True, dict=True):
         """Whether paths between all layouts are looked for."""
         return len(self.atoms) <= FEW and (self.rank + 2) ** len(self.atoms) <= MANY
 
+    @property
+    def small(self) -> bool:
+        """Whether paths between all layouts are looked for where every atom is named: there are few layouts,
+        and few of them differ in more than the order of dimensions and of atoms of one size."""
+        count, rank = len(self.atoms), self.rank
+        placed = (perm(count, n) * comb(n + rank - 1, n) << count - n for n in range(count + 1))
+        alike = factorial(rank) * prod(map(factorial, Counter(atom.size for atom in self.atoms).values()))
+        return self.charted or (rank > 0 and sum(placed) <= min(LAYOUTS, DIFFERENT * alike))
+
     @cached_property
     def ways(self) -> Ways:
         """All collectives, where they are charted."""
@@ -68,6 +81,12 @@ class Distances(Struct, frozen=True, dict=True):
         """
         if not self.charted:
             return self._by_atoms(type, sources, targets)
+        return self.charts(type, sources, targets)
+
+    def charts(
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+    ) -> tuple[Matrix, Matrix]:
+        """The same, where all atoms may move."""
         moved, steps = self._moved(sources, targets)
         return moved * type.size * type.numpy.itemsize, steps
 
@@ -112,7 +131,7 @@ class Distances(Struct, frozen=True, dict=True):
                 (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size
             )
             part = distances((*atoms,), self.rank)
-            table = part.table if part.charted else part.estimates
+            table = part.charts if part.small else part.estimates
             found = table(type, [sources[i] for i in rows.tolist()], [targets[i] for i in columns.tolist()])
             here, inside = pairs == mask, np.ix_(rows, columns)
             for whole, some in zip((bytes, steps), found, strict=True):
@@ -129,10 +148,13 @@ class Distances(Struct, frozen=True, dict=True):
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """What table() gives, or less: what the worst-placed device lacks."""
-        sizes = tuple(atom.size for atom in self.atoms)
-        starts, ends = ([*map(self._layout, each)] for each in (sources, targets))
-        left = np.array([[_left(sizes, start, end) for end in ends] for start in starts])
-        return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
+        sizes, starts = (
+            tuple(atom.size for atom in self.atoms),
+            Starts([*map(self._layout, sources)], self.rank),
+        )
+        spaces = [_even_space(sizes, AtomLayout(((),) * self.rank), self._layout(at)) for at in targets]
+        left = np.array([Estimate(space).left_of_all(starts) for space in spaces], np.float64)
+        return left[:, 0].T * type.size * type.numpy.itemsize, left[:, 1].T
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
         return _left(tuple(atom.size for atom in self.atoms), self._layout(source), self._layout(target))
@@ -173,10 +195,14 @@ def all_ways(sizes: tuple[int, ...], rank: int) -> Ways:
 @lru_cache(maxsize=1 << 20)
 def _left(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) -> tuple[float, int]:
     """Bytes as a part of the tensor's, and collectives, that every way from one layout to another has."""
-    shape, whole = _even(sizes, len(source.dims))
-    space = Space(shape, whole, sizes, source, target)
-    left = Estimate(space).left(SearchState(source))
-    return left.bytes / (whole * prod(shape)), left.collectives
+    estimate = Estimate(_even_space(sizes, source, target))
+    left = estimate.left(SearchState(source))
+    return left.bytes / estimate.whole, left.collectives
+
+
+def _even_space(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) -> Space:
+    """A tensor that everything divides."""
+    return Space(*_even(sizes, len(source.dims)), sizes, source, target)
 
 
 def _even(sizes: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], int]:

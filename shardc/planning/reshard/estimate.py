@@ -6,9 +6,13 @@ device more than its bytes. Where the goal is partial over some axes, the device
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shardc.planning.reshard.moves import Hand, SearchState
 from shardc.planning.reshard.space import AtomLayout, Atoms, Space
@@ -48,6 +52,24 @@ def _entries(shape: tuple[int, ...], sizes: tuple[int, ...], goal: AtomLayout) -
     return {}
 
 
+Numbered = tuple[list[Atoms], NDArray[np.int64]]
+"""The distinct ones of some, and which of them each is."""
+
+
+class Starts:
+    """Layouts from which ways start, by what they have in each dimension and are partial over."""
+
+    def __init__(self, layouts: Sequence[AtomLayout], rank: int) -> None:
+        self.dims = [_numbered([layout.dims[dim] for layout in layouts]) for dim in range(rank)]
+        self.partial = _numbered([layout.partial for layout in layouts])
+
+
+def _numbered(atoms: Sequence[Atoms]) -> Numbered:
+    numbers: dict[Atoms, int] = {}
+    which = [numbers.setdefault(each, len(numbers)) for each in atoms]
+    return list(numbers), np.array(which, np.int64)
+
+
 class Estimate:
     """Lower bounds for the states of one space."""
 
@@ -75,13 +97,32 @@ class Estimate:
             if misplaced:
                 wrong += 1
                 gathers = gathers or gathered
-        terms = self._terms(state.layout) if partial else 1
+        terms = self._terms(partial, settled) if partial else 1
         collectives = (terms > 1) + (2 if gathers and wrong > 1 else min(wrong, 1))
         moves = collectives
         if self.space.even:  # one local step for each atom that holds copies and should not
             held = partial + hand.atoms if hand else partial
             moves += len(self.wanted) - placed - (sum(a in self.wanted for a in held) if held else 0)
         return Left(self._missing(settled, terms, even, kept, near), collectives, moves)
+
+    def left_of_all(self, starts: Starts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What left() says of layouts from which nothing is under way, where everything is even: bytes as a
+        part of the tensor's, and collectives."""
+        count = len(starts.partial[1])
+        kept, terms = np.ones(count, np.int64), np.array([self._terms(atoms) for atoms in starts.partial[0]])
+        wrong, gathers = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        for dim, (distinct, which) in enumerate(starts.dims):
+            entries = [self._entry(dim, atoms, True) for atoms in distinct]
+            kept *= np.array([entry.kept for entry in entries])[which]
+            wrong += np.array([entry.misplaced > 0 for entry in entries])[which]
+            gathers |= np.array([entry.gathered for entry in entries])[which]
+        summed = terms[starts.partial[1]]
+        pairs, which = np.unique(np.stack([summed, kept]), axis=1, return_inverse=True)
+        missing = [
+            self._missing(True, terms, True, holds, 1) / self.whole for terms, holds in pairs.T.tolist()
+        ]
+        collectives = (summed > 1) + np.where(gathers & (wrong > 1), 2, np.minimum(wrong, 1))
+        return np.array(missing)[which.reshape(-1)].tolist(), collectives.tolist()
 
     def misplaced(self, state: SearchState) -> int:
         """A block's bytes for each atom that splits a dimension where the goal has others, or soon will."""
@@ -101,10 +142,10 @@ class Estimate:
             return hand.dims[dim] % self.space.parts((*before, atom)) == 0
         return dim in hand.dims
 
-    def _terms(self, layout: AtomLayout) -> int:
+    def _terms(self, partial: Atoms, settled: bool = True) -> int:
         """How many partial values add up to one that the goal has, at least."""
-        goal = self.space.goal.partial if layout.settled else ()
-        return self.space.parts([a for a in layout.partial if a not in goal])
+        goal = self.space.goal.partial if settled else ()
+        return self.space.parts([a for a in partial if a not in goal])
 
     def _missing(self, settled: bool, terms: int, even: bool, kept: int, near: int) -> int:
         """Bytes that some device must receive, where it holds 1/`kept` of its block, or if the blocks are not

@@ -80,7 +80,7 @@ def plan(
     for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
-            found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.axes) <= 3 else EFFORT)
+            found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.several) <= 3 else EFFORT)
             whole = found.way.cost.bytes if found.way else 0
         elif atoms is not sets.every:
             found = search(space, memory_limit, FINER_EFFORT, below=_less_than(whole, atoms))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardc.forms.pieces import ElementRun, Piece, Window, pieces, rounds, sent
+from shardc.forms.pieces import ElementRun, Piece, Round, Window, pieces, rounds, sent
 
 
 @st.composite
@@ -70,3 +71,22 @@ def test_pieces_of_one_length_take_as_few_rounds_as_the_busiest_device_has_piece
         default=0,
     )
     assert sent(crossing) == len(crossing) == busiest
+
+
+def test_a_piece_is_tried_a_few_times_however_many_devices_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, fits = 0, Round.fits
+
+    def counted(round: Round, piece: Piece) -> bool:
+        nonlocal tried
+        tried += 1
+        return fits(round, piece)
+
+    def halo(devices: int) -> float:
+        nonlocal tried
+        tried, size = 0, 4 * devices
+        found = pieces([ElementRun(0, 0, 0, size)], Window(-1, 4, 6, size), [4], devices)
+        rounds(found, devices)
+        return tried / devices
+
+    monkeypatch.setattr(Round, "fits", counted)
+    assert halo(2048) < 1.1 * halo(64)

@@ -42,6 +42,38 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
         assert (round(bytes), steps) == cost[:2]
 
 
+@pytest.mark.parametrize("sizes", [(2, 2, 3), (4, 2, 8)])
+def test_estimates_of_many_layouts_are_those_of_each(sizes):
+    axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
+    every = list(shardings(axes, 2))
+    table, type = distances(tuple(every[0].mesh.several), 2), TensorType((48, 64), "f32")
+    bytes, steps = table.estimates(type, every, every)
+    for i, source in enumerate(every):
+        for j, target in enumerate(every):
+            _, finer, count = table.spared(source, target)
+            assert (bytes[i, j], steps[i, j]) == (finer * type.size * 4, count)
+
+
+def test_five_axes_of_one_size_are_charted():
+    """Others differ too much, or have too many layouts."""
+
+    def small(sizes, rank):
+        axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
+        return distances(tuple(Mesh("m", axes).several), rank).small
+
+    assert small((2,) * 5, 2) and small((4, 2, 2, 2, 2), 2)
+    assert not small((2,) * 5, 3)
+    assert not small((2, 3, 4, 5, 6), 2)
+    mesh = Mesh("m", tuple((f"a{number}", 2) for number in range(5)))
+    a, b, c, d, e = mesh.several
+    table, type = distances(tuple(mesh.several), 2), TensorType((64, 64), "f32")
+    source = Sharding(mesh, (Dim((a, b, c)), Dim((d, e))))
+    for dims in [((d, e), (a, b, c)), ((a, d), (b, e)), ((), (e, d))]:
+        target = Sharding(mesh, tuple(map(Dim, dims)))
+        bytes, steps = least(table, type, source, target)
+        assert (round(bytes), steps) == preferred_plan(type, source, target).cost[:2]
+
+
 def classes(sizes, rank):
     """How many layouts there are, if dimensions are in no order, and atoms of one size are one another's."""
     found = set()

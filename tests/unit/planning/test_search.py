@@ -44,3 +44,23 @@ def test_without_a_search_layouts_are_those_of_propagation() -> None:
     graph = propagated(SUM, "prog.shard")
     layouts = plan_program(graph, search="none").layouts
     assert all(layouts[v] == s.layout() for v in layouts if (s := graph.values[v].sharding) is not None)
+
+
+RECURRENCE = """
+mesh pod[data=2, fsdp=2, model=2]
+
+def main(
+    xs: f32[64, 32@(data, fsdp), 4096], v: f32[4096@fsdp, 4096@model], w: f32[4096@model, 4096@fsdp],
+    h: f32[32@(data, fsdp), 4096]
+) -> f32[32@(data, fsdp), 4096]:
+    for x in xs carrying h:
+        h = tanh(x @ v + h @ w)
+    return h
+"""
+
+
+def test_what_a_loop_carries_has_one_layout_also_where_a_plan_is_given_up() -> None:
+    problem = plan_program(propagated(RECURRENCE, "prog.shard")).problem
+    assert problem.slots
+    for slot in problem.slots:
+        assert {problem.given(value) for value in slot.args} == {slot.layout()}
