@@ -109,13 +109,11 @@ class Sharding(Struct, frozen=True, cache_hash=True):
         )
 
     def layout(self) -> Sharding:
-        """Only what says who holds what: dimensions closed, no priorities, nothing about replicated axes, and
-        nothing about axes of one device."""
+        """Only what says who holds what: dimensions closed, no priorities, nothing about replicated axes."""
         for dim in self.dims:
             if dim.open or dim.priority is not None:
                 return _closed(self)
-        single = len(self.mesh.several) < len(self.mesh.axes) and any(axis.size == 1 for axis in self.axes())
-        return _closed(self) if self.replicated or single else self
+        return _closed(self) if self.replicated else self
 
     def with_dims(self, dims: Sequence[Sequence[Axis]]) -> Sharding:
         """The same with other axes in each dimension (closed)."""
@@ -140,11 +138,7 @@ def shared(sharding: Sharding) -> Sharding:
 
 @lru_cache(maxsize=65536)
 def _closed(sharding: Sharding) -> Sharding:
-    if len(sharding.mesh.several) == len(sharding.mesh.axes):
-        return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims), replicated=())
-    dims, partial = [dim.axes for dim in sharding.dims], sharding.unreduced
-    *dims, partial = (tuple(axis for axis in axes if axis.size > 1) for axes in (*dims, partial))
-    return Sharding(sharding.mesh, tuple(map(Dim, dims)), (), partial, sharding.kind)
+    return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims), replicated=())
 
 
 @lru_cache(maxsize=1024)

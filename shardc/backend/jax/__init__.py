@@ -15,6 +15,7 @@ from shardc.backend.jax import (
     draws,
     factors,
     indexing,
+    solutions,
     special,
     windows,
 )
@@ -30,6 +31,7 @@ PRINTERS: tuple[ModuleType, ...] = (
     draws,
     factors,
     indexing,
+    solutions,
     special,
     windows,
 )
