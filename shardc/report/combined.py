@@ -9,7 +9,7 @@ program is quickest, all combined:
 * with the latency of each collective;
 * as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
 * as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
-  Where gathers do, four of both kinds;
+  Where gathers do, four of both kinds; in a large program with many sums eight of both;
 * in a large program with many sums of gradients, as if what becomes one in the quickest of these did so, and
   again in what comes of that.
 """
@@ -38,7 +38,7 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
+OWN, MOVES, ALL, MOST, GRADIENTS = "own", "moves", "all", "most", "gradients"
 PROPAGATED, KEPT, JOINED, LEARNT, AGAIN = "propagated", "kept", "joined", "learnt", "again"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
@@ -46,6 +46,7 @@ SUM = spmd.all_reduce.title
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
     MOVES: {GATHERS: 4},
     ALL: {SUMS: 4, GATHERS: 4},
+    MOST: {SUMS: 8, GATHERS: 8},
     GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
@@ -127,7 +128,7 @@ def _counting(
     learnt: tuple[Combined, ...], axes: Sequence[str], small: bool, many: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, and GRADIENTS, unless it has so `many` sums that they are gradients'."""
+    is not small OWN is among them, and GRADIENTS, or MOST if it has so `many` sums."""
     if not small:
         yield OWN, {}
     spared = {each.title for each in learnt if each.part < 1}
@@ -139,7 +140,7 @@ def _counting(
             yield JOINED, {"search": "layouts", "shares": joined}
         yield LEARNT, {"shares": learnt}
     names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
-    for name in names if small else [] if many else [GRADIENTS]:
+    for name in names if small else [MOST if many else GRADIENTS]:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()

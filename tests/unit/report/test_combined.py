@@ -158,7 +158,7 @@ def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("many", "names"),
     [
-        (4, ["propagated", "own", "kept", "again"]),
+        (4, ["propagated", "own", "kept", "most", "again"]),
         (5, ["propagated", "own", "kept", "gradients"]),
     ],
 )
