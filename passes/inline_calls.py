@@ -191,7 +191,7 @@ class _Inliner:
             op.attributes.setdefault(CALL, path)
             place = location_of(op.location)
             if place.file == self.text and loc.file not in ("", None, self.text):
-                locate(op, loc.named(place.name))
+                locate(op, loc.named(None))
         point = InsertPoint.before(call)
         arguments = [
             _constrained(value, attrs, point, arg.location, here.path)
