@@ -12,7 +12,6 @@ JAX's functions have the NaNs themselves. Where something else is done with what
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -20,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.backend.jax.solutions import with_solutions
+from shardc.backend.jax.solutions import ends, with_solutions
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, call, index
@@ -77,11 +76,7 @@ def _kept(node: Node) -> list[int]:
 
 
 def _region(region: Region, graph: Graph) -> Region:
-    users: defaultdict[int, list[Node]] = defaultdict(list)
-    for node in walk(region):
-        for value in node.operands:
-            users[value].append(node)
-    made = {value: node for node in region.nodes for value in node.results}
+    users, made = ends(region)
     gone, calls = set[int](), dict[int, Node]()
     for node in region.nodes:
         found = _routine(node) and _tested(node, users, made)

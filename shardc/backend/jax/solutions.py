@@ -30,13 +30,18 @@ _FURTHEST = 12
 """So many changes of shape are looked back."""
 
 
-def with_solutions(region: Region, graph: Graph) -> Region:
-    """The region with each as one node; what led there is then used by nobody."""
+def ends(region: Region) -> tuple[Mapping[int, list[Node]], dict[int, Node]]:
+    """What uses the values of a region, also inside, and what makes them there."""
     users: defaultdict[int, list[Node]] = defaultdict(list)
     for node in walk(region):
         for value in node.operands:
             users[value].append(node)
-    made = {value: node for node in region.nodes for value in node.results}
+    return users, {value: node for node in region.nodes for value in node.results}
+
+
+def with_solutions(region: Region, graph: Graph) -> Region:
+    """The region with each as one node; what led there is then used by nobody."""
+    users, made = ends(region)
     nodes = list[Node]()
     for node in region.nodes:
         system = _system(graph, node, users, made)

@@ -17,7 +17,7 @@ from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
 from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, groups_of
+from shardc.planning.program.together import Groups, atoms_of, groups_of
 from shardc.planning.program.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
@@ -56,10 +56,6 @@ def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None
     return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
 
 
-def _atoms(groups: Groups) -> tuple[Axis, ...]:
-    return tuple(atom for group in groups for atom in group)
-
-
 def _left(groups: Groups, manual: AxisNames) -> Groups:
     """The groups without the axes that code is written for per device."""
     if not manual:
@@ -90,7 +86,7 @@ def _found(
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
     known: dict[tuple[int, int], frozenset[tuple[Axis, str]]] = {}
-    listed, atoms = 0, _atoms(groups)
+    listed, atoms = 0, atoms_of(groups)
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
@@ -228,7 +224,7 @@ def _choices(
     """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
     groups = _left(groups, manual)
-    atoms, operands = _atoms(groups), variable.node.operands
+    atoms, operands = atoms_of(groups), variable.node.operands
     flows = tuple(
         (
             kind,

@@ -12,7 +12,7 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, admitted, runs
+from shardc.planning.program.together import Groups, admitted, atoms_of, runs
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
@@ -49,7 +49,7 @@ def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], na
 def roughly(problem: Problem, variable: Variable, groups: Groups) -> int:
     """In how many ways the atoms may be on an operation's factors, in no order of groups, without partial
     results that flow through."""
-    atoms = tuple(atom for group in groups for atom in group)
+    atoms = atoms_of(groups)
     rule, uneven = variable.rule, laid_out(problem, variable)
     assert rule is not None
     usable = [_factors(variable, atom, uneven) for atom in atoms]
@@ -71,7 +71,7 @@ def listed(
 ) -> Iterator[Choice]:
     rule, ways = variable.rule, variable.ways
     assert rule is not None and ways is not None
-    atoms, uneven = tuple(atom for group in groups for atom in group), laid_out(problem, variable)
+    atoms, uneven = atoms_of(groups), laid_out(problem, variable)
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     if results is not None:
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]

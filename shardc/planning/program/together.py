@@ -28,6 +28,11 @@ Where = tuple[int, int] | None
 """The dimension, -1 for partial results, and the place in it; None where an atom holds copies."""
 
 
+def atoms_of(groups: Groups) -> tuple[Axis, ...]:
+    """The atoms of all groups, in mesh order."""
+    return tuple(atom for group in groups for atom in group)
+
+
 def groups_of(problem: Problem, atoms: Sequence[Axis]) -> Groups:
     """Which atoms always stand together in the layouts that propagation found and that are given."""
     layouts = [*map(problem.layout, problem.values), *(layout for layout, _ in problem.arguments.values())]
