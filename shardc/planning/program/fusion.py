@@ -2,9 +2,11 @@
 
 A chain of operations that make elements one by one (elementwise ones, broadcasts, slices, pads, joins, and
 what makes values from nothing: iotas, constants) reads each of its inputs once, and writes what others use.
-Of an input that is only sliced, the slices are read. A reduction ends a chain, and so does an update in
-place: they take elements as they are made. A reshape of what is in memory is no work, nor a transpose for a
-product, which reads in any order, or of a product's result, which it leaves in any order.
+Of an input that is only sliced, the slices are read. Views (broadcasts, slices, transposes) are made for each
+chain that uses them: two chains that use one transpose of a tensor read the tensor twice. A reduction ends a
+chain, and so does an update in place: they take elements as they are made. A reshape of what is in memory is
+no work, nor a transpose for a product, which reads in any order, or of a product's result, which it leaves in
+any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -17,6 +19,7 @@ made from nothing; and an update makes a copy of all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -77,25 +80,42 @@ def traffic(
         if (_chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, [])))
         if fuses or _is_seen(maker)
     }
-    chain = _Chains()
-    for node, _ in ops.values():
-        for value in node.operands:
-            if value in fused:
-                chain.join(node.id, makers[value].id)
+    chains = _chains([node for node, _ in ops.values()], makers, users, fused)
     wanted: dict[tuple[int, int], list[_Read]] = {}
     for node, op in ops.values():
         amounts, _ = moved(op, fuses)
         for index, (value, amount) in enumerate(zip(node.operands, amounts, strict=True)):
             if value not in fused and amount:
                 read = _Read(node.id, index, amount, op.operands[index].nbytes)
-                wanted.setdefault((chain.find(node.id), value), []).append(read)
-    reads = {(read.node, read.index) for found in wanted.values() for read in _once(found)}
+                for chain in chains[node.id]:
+                    wanted.setdefault((chain, value), []).append(read)
+    reads = Counter((read.node, read.index) for found in wanted.values() for read in _once(found))
     found, lies = dict[int, Traffic](), lying(ops, users)
     for node, _ in ops.values():
-        own = tuple(index for index in range(len(node.operands)) if (node.id, index) in reads)
+        own = tuple(index for index in range(len(node.operands)) for _ in range(reads[node.id, index]))
         using = [user for value in node.results for user in users.get(value, [])]
         turned = _is_turned(node, using) or leaves_turned(node, makers, users)
         found[node.id] = _of(node, own, fused, turned, lies.get(node.id))
+    return found
+
+
+def _chains(
+    program: list[Node], makers: Mapping[int, Node], users: Mapping[int, list[Node]], fused: set[int]
+) -> dict[int, set[int]]:
+    """Node id -> the chains that an operation is in, by number: a view is in all those that use it."""
+    seen = {value for value in fused if makers[value].name in _VIEWS}
+    chain, origin = _Chains(), dict[int, int]()
+    for node in program:
+        for value in node.operands:
+            value = origin.get(value, value)
+            if value in fused:
+                chain.join(node.id, makers[value].id)
+        if node.results and seen.issuperset(node.results):
+            origin.update(dict.fromkeys(node.results, origin.get(node.operands[0], node.operands[0])))
+    found = dict[int, set[int]]()
+    for node in reversed(program):
+        using = [user.id for value in node.results if value in seen for user in users.get(value, [])]
+        found[node.id] = set().union(*(found[user] for user in using)) if using else {chain.find(node.id)}
     return found
 
 

@@ -111,6 +111,9 @@ def test_the_bound_meets_the_plan() -> None:
         ("return concatenate([x[1:], x[:1]]) + pad(x[1:], ((1, 0), (0, 0))) * x", ["multiply"], ["add"]),
         ("a, b = split(x, 2)\n    return tanh(a) + b", ["slice", "slice"], ["add"]),
         ("return reshape(x, (4096,)), reshape(tanh(y), (4096,))", ["tanh"], ["reshape"]),
+        ("t = x.T\n    return tanh(t), t * y", ["transpose", "transpose", "multiply"], ["tanh", "multiply"]),
+        ("t = tanh(x).T\n    return t * 2, sum(t, axis=0)", ["tanh"], ["multiply", "reduce"]),
+        ("t = x.T\n    return tanh(t) + t * y", ["transpose", "multiply"], ["add"]),
         ("return tanh(x[:8]) @ y", ["slice", "dot_general", "dot_general"], ["tanh", "dot_general"]),
         ("return dynamic_update_slice(x, tanh(y[:8]), (0, 0))", ["slice"], ["dynamic_update_slice"]),
         (
