@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s -p share-collectives --no-locations --split-input-file | filecheck %s
+// RUN: shardc-opt %s -p share-collectives,check --no-locations --split-input-file | filecheck %s
 
 // The second maximum is the first: its operand is computed alike, whatever the notes say. In a loop too.
 // CHECK-LABEL: @shared
@@ -93,6 +93,7 @@ func.func @not_masked(%x: tensor<8xf32>) -> tensor<8xf32> {
 // The greatest elements are those that are found with their places; the least ones are others, and so are those along another dimension.
 // CHECK-LABEL: @extremes
 // CHECK: [[PLAIN:%.*]] = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1]
+// CHECK-NOT: partial_over
 // CHECK: [[PARTIAL:%.*]] = "spmd.as_partial"([[PLAIN]])
 // CHECK: [[MAX:%.*]] = "spmd.all_reduce"([[PARTIAL]]) {axes = ["x"], kind = "max"}
 // CHECK: stablehlo.compare EQ, [[PLAIN]], [[MAX]]
