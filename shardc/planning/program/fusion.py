@@ -2,11 +2,11 @@
 
 A chain of operations that make elements one by one (elementwise ones, broadcasts, slices, pads, joins, and
 what makes values from nothing: iotas, constants) reads each of its inputs once, and writes what others use.
-Of an input that is only sliced, the slices are read. Views (broadcasts, slices, transposes) are made for each
-chain that uses them: two chains that use one transpose of a tensor read the tensor twice. A reduction ends a
-chain, and so does an update in place: they take elements as they are made. A reshape of what is in memory is
-no work, nor a transpose for a product, which reads in any order, or of a product's result, which it leaves in
-any order.
+Of an input that is only sliced, the slices are read, and of what is made from nothing none. Views (broadcasts,
+slices, transposes) are made for each chain that uses them: two chains that use one transpose of a tensor read
+the tensor twice. A reduction ends a chain, and so does an update in place: they take elements as they are
+made. A reshape of what is in memory is no work, nor a transpose for a product, which reads in any order, or
+of a product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -80,12 +80,13 @@ def traffic(
         if (_chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, [])))
         if fuses or _is_seen(maker)
     }
-    chains = _chains([node for node, _ in ops.values()], makers, users, fused)
+    nodes = [node for node, _ in ops.values()]
+    chains, free = _chains(nodes, makers, users, fused), _from_nothing(nodes) if fuses else set[int]()
     wanted: dict[tuple[int, int], list[_Read]] = {}
     for node, op in ops.values():
         amounts, _ = moved(op, fuses)
         for index, (value, amount) in enumerate(zip(node.operands, amounts, strict=True)):
-            if value not in fused and amount:
+            if value not in fused and amount and not (value in free and _takes(node, value)):
                 read = _Read(node.id, index, amount, op.operands[index].nbytes)
                 for chain in chains[node.id]:
                     wanted.setdefault((chain, value), []).append(read)
@@ -116,6 +117,15 @@ def _chains(
     for node in reversed(program):
         using = [user.id for value in node.results if value in seen for user in users.get(value, [])]
         found[node.id] = set().union(*(found[user] for user in using)) if using else {chain.find(node.id)}
+    return found
+
+
+def _from_nothing(program: list[Node]) -> set[int]:
+    """The values that are made from nothing, which a chain makes again where others have them in memory."""
+    found = set[int]()
+    for node in program:
+        if has(node.name, Trait.SOURCE) or (node.name in _VIEWS and found.issuperset(node.operands)):
+            found.update(node.results)
     return found
 
 

@@ -114,6 +114,11 @@ def test_the_bound_meets_the_plan() -> None:
         ("t = x.T\n    return tanh(t), t * y", ["transpose", "transpose", "multiply"], ["tanh", "multiply"]),
         ("t = tanh(x).T\n    return t * 2, sum(t, axis=0)", ["tanh"], ["multiply", "reduce"]),
         ("t = x.T\n    return tanh(t) + t * y", ["transpose", "multiply"], ["add"]),
+        (
+            "o = ones((64, 64))\n    return o @ x, y + o",
+            ["dot_general", "dot_general", "add"],
+            ["constant", "dot_general", "add"],
+        ),
         ("return tanh(x[:8]) @ y", ["slice", "dot_general", "dot_general"], ["tanh", "dot_general"]),
         ("return dynamic_update_slice(x, tanh(y[:8]), (0, 0))", ["slice"], ["dynamic_update_slice"]),
         (
