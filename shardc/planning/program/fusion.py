@@ -2,11 +2,11 @@
 
 A chain of operations that make elements one by one (elementwise ones, broadcasts, slices, pads, joins, and
 what makes values from nothing: iotas, constants) reads each of its inputs once, and writes what others use.
-Of an input that is only sliced, the slices are read, and of what is made from nothing none. Views (broadcasts,
+Of an input that is only sliced, the slices are read, of what is made from nothing none. Views (broadcasts,
 slices, transposes) are made for each chain that uses them: two chains that use one transpose of a tensor read
 the tensor twice. A reduction ends a chain, and so does an update in place: they take elements as they are
-made. A reshape of what is in memory is no work, nor a transpose for a product, which reads in any order, or
-of a product's result, which it leaves in any order.
+made. A reshape of what is in memory is no work, or a broadcast that is one, nor a transpose for a product,
+which reads in any order, or of a product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -27,6 +27,7 @@ from msgspec import Struct
 from shardc.graph import Node, Op
 from shardc.ops import Trait, find, has, hlo, spmd
 from shardc.ops.definition import Lying, Moved
+from shardc.ops.rule_builder import ints
 from shardc.planning.program.lying import leaves_turned, lying
 
 _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
@@ -81,7 +82,8 @@ def traffic(
         if fuses or _is_seen(maker)
     }
     nodes = [node for node, _ in ops.values()]
-    chains, free = _chains(nodes, makers, users, fused), _from_nothing(nodes) if fuses else set[int]()
+    free = _from_nothing(nodes) if fuses else set[int]()
+    chains = _chains(nodes, makers, users, fused, free)
     wanted: dict[tuple[int, int], list[_Read]] = {}
     for node, op in ops.values():
         amounts, _ = moved(op, fuses)
@@ -92,24 +94,29 @@ def traffic(
                     wanted.setdefault((chain, value), []).append(read)
     reads = Counter((read.node, read.index) for found in wanted.values() for read in _once(found))
     found, lies = dict[int, Traffic](), lying(ops, users)
-    for node, _ in ops.values():
+    for node, op in ops.values():
         own = tuple(index for index in range(len(node.operands)) for _ in range(reads[node.id, index]))
         using = [user for value in node.results for user in users.get(value, [])]
-        turned = _is_turned(node, using) or leaves_turned(node, makers, users)
-        found[node.id] = _of(node, own, fused, turned, lies.get(node.id))
+        stays = _is_reshape(op) or _is_turned(node, using) or leaves_turned(node, makers, users)
+        found[node.id] = _of(node, own, fused, stays, lies.get(node.id))
     return found
 
 
 def _chains(
-    program: list[Node], makers: Mapping[int, Node], users: Mapping[int, list[Node]], fused: set[int]
+    program: list[Node],
+    makers: Mapping[int, Node],
+    users: Mapping[int, list[Node]],
+    fused: set[int],
+    free: set[int],
 ) -> dict[int, set[int]]:
-    """Node id -> the chains that an operation is in, by number: a view is in all those that use it."""
+    """Node id -> the chains that an operation is in, by number: a view is in all those that use it, and what
+    is made from nothing joins none."""
     seen = {value for value in fused if makers[value].name in _VIEWS}
     chain, origin = _Chains(), dict[int, int]()
     for node in program:
         for value in node.operands:
             value = origin.get(value, value)
-            if value in fused:
+            if value in fused and value not in free:
                 chain.join(node.id, makers[value].id)
         if node.results and seen.issuperset(node.results):
             origin.update(dict.fromkeys(node.results, origin.get(node.operands[0], node.operands[0])))
@@ -153,9 +160,18 @@ def _is_turned(node: Node, users: list[Node]) -> bool:
     return node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
 
 
-def _of(node: Node, reads: tuple[int, ...], fused: set[int], turned: bool, lying: Lying | None) -> Traffic:
+def _is_reshape(op: Op) -> bool:
+    """Whether a result has the elements of the operand in their order."""
+    if op.name == hlo.broadcast_in_dim.name:
+        dims = ints(op, "broadcast_dimensions")
+        return op.operands[0].size == op.results[0].size and list(dims) == sorted(dims)
+    return op.name == hlo.reshape.name
+
+
+def _of(node: Node, reads: tuple[int, ...], fused: set[int], stays: bool, lying: Lying | None) -> Traffic:
+    """`stays`: the result is the operand, where that is in memory."""
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
-    where_it_is = (node.name == hlo.reshape.name or turned) and node.operands[0] not in fused
+    where_it_is = stays and node.operands[0] not in fused
     return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying, not writes)
 
 

@@ -111,6 +111,16 @@ def test_the_bound_meets_the_plan() -> None:
         ("return concatenate([x[1:], x[:1]]) + pad(x[1:], ((1, 0), (0, 0))) * x", ["multiply"], ["add"]),
         ("a, b = split(x, 2)\n    return tanh(a) + b", ["slice", "slice"], ["add"]),
         ("return reshape(x, (4096,)), reshape(tanh(y), (4096,))", ["tanh"], ["reshape"]),
+        (
+            "return broadcast_to(x, (1, 64, 64)), broadcast_to(tanh(y), (1, 64, 64))",
+            ["tanh"],
+            ["broadcast_in_dim"],
+        ),
+        (
+            "z = maximum(x, 0)\n    return z, sum(abs(z), axis=0), minimum(z, y)",
+            ["maximum", "abs", "minimum", "minimum"],
+            ["maximum", "reduce", "minimum"],
+        ),
         ("t = x.T\n    return tanh(t), t * y", ["transpose", "transpose", "multiply"], ["tanh", "multiply"]),
         ("t = tanh(x).T\n    return t * 2, sum(t, axis=0)", ["tanh"], ["multiply", "reduce"]),
         ("t = x.T\n    return tanh(t) + t * y", ["transpose", "multiply"], ["add"]),
