@@ -19,6 +19,7 @@ from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
+from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Columns, Network, Produced
 from shardc.planning.program.prices import Arcs, Prices
 from shardc.planning.program.problem import Problem
@@ -27,6 +28,7 @@ from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of a price: what rounding may add
 TOGETHER = 1 << 16  # ways over a place that are compared in one go
+PLACES = 600  # of one value; more have more copies between them than a program may have columns
 ONE = 0
 """The column that is always 1."""
 
@@ -44,7 +46,7 @@ def network(
 
     It pays for the operations of `scope` (all of them) and the values that they touch. Plans that cost more
     than `limit` ticks may be missing. Building stops soon after `most` columns; TooMany where it would price
-    more than so many `pairs` of layouts one by one.
+    more than so many `pairs` of layouts one by one, or a value may be in more than PLACES.
     """
     net = Network(problem, every, prices, limit, scope or problem.variables, pairs=pairs)
     _operations(net, every.choices)
@@ -179,6 +181,8 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
     key = (middle, made.fused, *places)
     if key not in known:
         size = len(places)
+        if size > PLACES:
+            raise TooMany
         net.priced(size)
         ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
         direct = ~_in_two(ticks, count, middle)

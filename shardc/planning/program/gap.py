@@ -41,7 +41,10 @@ def proof(problem: Problem) -> Proof | None:
         if columns > WORK:
             break
         inside = Every({variable: choices.choices[variable] for variable in window}, choices.layouts)
-        net = part(problem, inside, choices.choices, values, prices)
+        try:
+            net = part(problem, inside, choices.choices, values, prices)
+        except TooMany:
+            continue
         found = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
         ticks += found.whole_bound if found else 0
         solved, columns = solved + 1, columns + len(net.integral)
