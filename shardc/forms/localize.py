@@ -16,7 +16,7 @@ from shardc.forms.collectives import lower
 from shardc.forms.plain import call_attrs
 from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
-from shardc.graph import Graph, Node, Region, TensorType
+from shardc.graph import Dense, Graph, Node, Region, TensorType, walk
 from shardc.graph.builder import Body, Builder
 from shardc.graph.program import own_attrs
 from shardc.layout import Mesh, Sharding, replicated
@@ -48,6 +48,10 @@ class Localizer:
             for node in region.nodes
             if is_complete(mesh, names | own_axes(node))
         }
+        self.zeros = set[int]()
+        for node in (node for function in graph.functions.values() for node in walk(function.body)):
+            if _is_zero(node, self.zeros):
+                self.zeros.update(node.results)
 
     def layout(self, value: int) -> Sharding:
         """How a value is laid out; without a word, it is whole everywhere."""
@@ -96,6 +100,7 @@ class Localizer:
             tuple(operands),
             tuple(replay(self.graph, region) for region in node.regions),
             combiners(node.regions[0], self.graph) if node.regions else (),
+            tuple(value in self.zeros for value in node.operands),
         )
         return form_named(node.name, str(node.attrs.get("shardc.form", "plain"))).build(site)
 
@@ -119,6 +124,13 @@ class Localizer:
         with_args = dict(zip(region.args, operands, strict=True))
         copy_nodes(self.graph, builder, region, with_args, self.at, self.done)
         return [with_args[v] for v in region.results]
+
+
+def _is_zero(node: Node, zeros: set[int]) -> bool:
+    """Whether a node makes zeros without a sign, as far as that is known."""
+    if node.name == hlo.constant.name:
+        return cast(Dense, node.attrs["value"]).is_zero
+    return node.name in (hlo.convert.name, hlo.broadcast_in_dim.name) and zeros.issuperset(node.operands)
 
 
 def replay(graph: Graph, region: Region) -> Body:

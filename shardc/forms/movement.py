@@ -57,7 +57,8 @@ def pad(site: Site) -> list[Any]:
         size, gap = site.op.operands[0].shape[dim], interior[dim] + 1
         cut = max(0, -(low[dim] // gap))
         run = ElementRun(0, cut, low[dim] + cut * gap, size - cut, gap=gap)
-        value = exchange(_line(site, dim, fill), [value], [run], _own(site, dim))
+        line = _line(site, dim, site.fill(1))
+        value = exchange(line, [value], [run], _own(site, dim))
     local = [tuple(0 if d in moving else n for d, n in enumerate(part)) for part in (low, high, interior)]
     return [b.one(site.op.name, value, fill, **dict(zip(keys, local, strict=True)))]
 

@@ -22,7 +22,8 @@ class Site(Struct, frozen=True):
 
     `operands` are the local values; operand i is laid out as `operand_shardings[i]`, and result i must come
     out as `result_shardings[i]`. `regions` replays the operation's own regions. `combines`: how the first
-    region combines each value with its update, where it does so for each by itself.
+    region combines each value with its update, where it does so for each by itself. `zeros`: which operands
+    are known to be zeros, with no sign.
     """
 
     builder: Builder[Any]
@@ -32,6 +33,7 @@ class Site(Struct, frozen=True):
     operands: tuple[Any, ...]
     regions: tuple[Body, ...] = ()
     combines: tuple[str | None, ...] = ()
+    zeros: tuple[bool, ...] = ()
 
     @property
     def local_results(self) -> tuple[TensorType, ...]:
@@ -41,6 +43,10 @@ class Site(Struct, frozen=True):
     def operand_type(self, index: int) -> TensorType:
         """The type of an operand's block."""
         return self.builder.type_of(self.operands[index])
+
+    def fill(self, index: int) -> Any | None:
+        """An operand that fills places; None for zeros, which a permute leaves where it sends nothing."""
+        return None if index < len(self.zeros) and self.zeros[index] else self.operands[index]
 
     def plain(self, operands: Sequence[Any] | None = None, **attrs: object) -> list[Any]:
         """The operation itself on blocks: given operands if any, its own attributes but for `attrs`."""

@@ -85,10 +85,9 @@ def reduce_window(site: Site) -> list[Any]:
         reach = (window - 1) * ints(site.op, "window_dilations", ones)[dim] + 1
         stretch = _windows(site, dim, dim, stride, reach, padding[dim][0], dilations[dim])
         size = site.op.operands[0].shape[dim]
-        for index, (value, init) in enumerate(zip(values, inits, strict=True)):
-            values[index], padding[dim], dilations[dim] = stretch.take(
-                DeviceLine(site.builder, dim, axes, init), value, size
-            )
+        for index, value in enumerate(values):
+            line = DeviceLine(site.builder, dim, axes, site.fill(count + index))
+            values[index], padding[dim], dilations[dim] = stretch.take(line, value, size)
     return site.plain([*values, *inits], padding=tuple(padding), base_dilations=tuple(dilations))
 
 

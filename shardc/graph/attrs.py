@@ -83,6 +83,11 @@ class Dense:
     def is_splat(self) -> bool:
         return self.data.shape == ()
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is a splat of a zero without a sign."""
+        return self.is_splat and not any(self.data.tobytes())
+
     def array(self) -> NDArray[np.generic]:
         """The full array; a splat is a broadcast view of one element."""
         return np.broadcast_to(self.data, self.shape)

@@ -81,3 +81,27 @@ func.func @main(%x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@row, [{"one"}
   %1 = sdy.all_reduce {"one"} %0 out_sharding=<@row, [{}, {"r"}]> : tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// -----
+
+// Zeros come by themselves where a permute sends nothing; ones do not, nor zeros with a sign.
+// CHECK-LABEL: @main
+// CHECK: [[ZERO:%.*]] = "spmd.collective_permute"({{.*}}) {axes = ["r"], pairs = dense<{{\[\[}}0, 1], [1, 2], [2, 3]]>
+// CHECK-NEXT: stablehlo.slice
+// CHECK-NEXT: stablehlo.concatenate [[ZERO]],
+// CHECK: [[ONE:%.*]] = "spmd.collective_permute"
+// CHECK: stablehlo.select {{.*}}, [[ONE]],
+// CHECK: [[SIGNED:%.*]] = "spmd.collective_permute"
+// CHECK: stablehlo.select {{.*}}, [[SIGNED]],
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %zero = stablehlo.convert %c : (tensor<i32>) -> tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %negative = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [1], high = [-1], interior = [0] {shardc.form = "moved", sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.pad %x, %one, low = [1], high = [-1], interior = [0] {shardc.form = "moved", sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %2 = stablehlo.pad %x, %negative, low = [1], high = [-1], interior = [0] {shardc.form = "moved", sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
