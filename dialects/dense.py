@@ -15,10 +15,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, BuiltinAttribute, Data
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import data_attribute
 from shardc.dialects.float_text import float_text
 from shardc.dialects.types import numpy_of
 from shardc.graph.attrs import Dense
@@ -34,7 +34,7 @@ class Literal(Struct, frozen=True):
     value: Dense
 
 
-@irdl_attr_definition
+@data_attribute
 class DenseAttr(Data[Literal], BuiltinAttribute):
     """`dense<[1, 2]> : tensor<2xi32>`, with elements in NumPy."""
 

@@ -14,14 +14,14 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Data, Operation
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import data_attribute
 from shardc.graph.types import UNKNOWN, Location
 
 
-@irdl_attr_definition
+@data_attribute
 class SourceLoc(Data[Location], BuiltinAttribute):
     """A place in a file, a name, or a name at a place."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import data_attribute
 from shardc.dialects.sdy_refs import (
     AllToAll,
     AxisRef,
@@ -25,7 +25,7 @@ from shardc.dialects.stablehlo.enums import TextAttr
 from shardc.ops import sdy
 
 
-@irdl_attr_definition
+@data_attribute
 class MeshAttr(Data[MeshRef]):
     """`#sdy.mesh<["x"=4]>`."""
 
@@ -39,7 +39,7 @@ class MeshAttr(Data[MeshRef]):
         printer.print_string(str(self.data))
 
 
-@irdl_attr_definition
+@data_attribute
 class ShardingAttr(Data[ShardingRef]):
     """`#sdy.sharding<@mesh, [{"x"}, {}]>`."""
 
@@ -53,7 +53,7 @@ class ShardingAttr(Data[ShardingRef]):
         printer.print_string(str(self.data))
 
 
-@irdl_attr_definition
+@data_attribute
 class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>`."""
 
@@ -68,7 +68,7 @@ class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
         printer.print_string(f"<{shardings_text(self.data)}>")
 
 
-@irdl_attr_definition
+@data_attribute
 class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
@@ -83,7 +83,7 @@ class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
         printer.print_string(axes_text(tuple(map(AxisRef, self.data))))
 
 
-@irdl_attr_definition
+@data_attribute
 class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
     """`#sdy<axis_ref_list{"x", "y":(1)2}>`."""
 
@@ -97,7 +97,7 @@ class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
         printer.print_string(axes_text(self.data))
 
 
-@irdl_attr_definition
+@data_attribute
 class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes per dimension."""
 
@@ -111,7 +111,7 @@ class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute
         printer.print_string(f"[{', '.join(map(axes_text, self.data))}]")
 
 
-@irdl_attr_definition
+@data_attribute
 class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, and the dimensions they leave and enter."""
 
@@ -128,14 +128,14 @@ class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
         printer.print_string(f"[{', '.join(params)}]")
 
 
-@irdl_attr_definition
+@data_attribute
 class ShardingRuleAttr(TextAttr):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {…}>`, kept as text."""
 
     name = "sdy.op_sharding_rule"
 
 
-@irdl_attr_definition
+@data_attribute
 class PropagationEdgesAttr(TextAttr):
     """`#sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]}]}]>`, kept as text."""
 

@@ -17,10 +17,10 @@ import numpy as np
 from msgspec import Struct
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Data
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import data_attribute
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, quoted, symbol_text
 from shardc.dialects.shardings import axis_of, mesh_of
@@ -48,7 +48,7 @@ class MeshGroups(Struct, frozen=True):
         return tuple(tuple(row) for row in found.tolist())
 
 
-@irdl_attr_definition
+@data_attribute
 class AxisRefAttr(Data[AxisRef]):
     """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
 
@@ -74,7 +74,7 @@ class AxisRefAttr(Data[AxisRef]):
         printer.print_string(f"<name = {quoted(ref.name)}{part}>")
 
 
-@irdl_attr_definition
+@data_attribute
 class MeshOfGroupsAttr(Data[MeshRef]):
     """`#stablehlo.mesh<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""
 
@@ -118,7 +118,7 @@ def _named_size(parser: AttrParser) -> tuple[str, int]:
         return name, parser.parse_integer()
 
 
-@irdl_attr_definition
+@data_attribute
 class MeshGroupsAttr(Data[MeshGroups]):
     """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = […]>`."""
 
