@@ -36,7 +36,7 @@ from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_lexer import StrictLexer, closing
 from shardc.frontend.mlir_lines import TENSOR, LineReader
-from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.frontend.mlir_locations import ALIAS_LINES, LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.mlir_symbols import check_meshes, check_names
 from shardc.frontend.python_names import name_values
@@ -190,12 +190,13 @@ class ModuleParser(Parser):
         return loc
 
     def _parse_alias_def(self) -> None:
-        if self._current_token.text in self.locations.aliases:
-            self._resume_from(
-                self.text.find("\n", self.pos) if "\n" in self.text[self.pos :] else len(self.text)
-            )
-        else:
+        """Pass over the aliases of locations, all that follow each other: they have been read."""
+        token = self._current_token
+        lines = ALIAS_LINES.match(self.text, token.span.start)
+        if lines is None or token.text not in self.locations.aliases:
             super()._parse_alias_def()
+        else:
+            self._resume_from(lines.end())
 
     # Operations
 
