@@ -104,7 +104,7 @@ def check(body, monkeypatch, expected_fast):
         (
             [
                 "  %0 = stablehlo.compare LT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>",
-                "  %1 = stablehlo.select %0, %a, %b : tensor<4xi1>, tensor<4xf32>",  # states three types of four
+                "  %1 = stablehlo.select %0, %a, %b : tensor<4xi1>, tensor<4xf32>",  # of four types two
                 "  %2 = stablehlo.select %0, %i, %i : tensor<4xi1>, tensor<4xi32>",
                 "  %3 = stablehlo.compare LT, %i, %i : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>",
             ],
