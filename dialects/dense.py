@@ -14,11 +14,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import Attribute, BuiltinAttribute, Data
+from xdsl.ir import Attribute, BuiltinAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.float_text import float_text
 from shardc.dialects.types import numpy_of
 from shardc.graph.attrs import Dense
@@ -35,7 +35,7 @@ class Literal(Struct, frozen=True):
 
 
 @data_attribute
-class DenseAttr(Data[Literal], BuiltinAttribute):
+class DenseAttr(ValueAttr[Literal], BuiltinAttribute):
     """`dense<[1, 2]> : tensor<2xi32>`, with elements in NumPy."""
 
     name = "shardc.dense"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
+from xdsl.ir import Attribute, OpaqueSyntaxAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.sdy_refs import (
     AllToAll,
     AxisRef,
@@ -26,7 +26,7 @@ from shardc.ops import sdy
 
 
 @data_attribute
-class MeshAttr(Data[MeshRef]):
+class MeshAttr(ValueAttr[MeshRef]):
     """`#sdy.mesh<["x"=4]>`."""
 
     name = sdy.mesh.name
@@ -40,7 +40,7 @@ class MeshAttr(Data[MeshRef]):
 
 
 @data_attribute
-class ShardingAttr(Data[ShardingRef]):
+class ShardingAttr(ValueAttr[ShardingRef]):
     """`#sdy.sharding<@mesh, [{"x"}, {}]>`."""
 
     name = "sdy.sharding"
@@ -54,7 +54,7 @@ class ShardingAttr(Data[ShardingRef]):
 
 
 @data_attribute
-class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
+class ShardingPerValueAttr(ValueAttr[tuple[ShardingRef, ...]]):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>`."""
 
     name = "sdy.sharding_per_value"
@@ -69,7 +69,7 @@ class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
 
 
 @data_attribute
-class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
+class ManualAxesAttr(ValueAttr[tuple[str, ...]], OpaqueSyntaxAttribute):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
     name = "sdy.manual_axes"
@@ -84,7 +84,7 @@ class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
 
 
 @data_attribute
-class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
+class AxesAttr(ValueAttr[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
     """`#sdy<axis_ref_list{"x", "y":(1)2}>`."""
 
     name = "sdy.axis_ref_list"
@@ -98,7 +98,7 @@ class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
 
 
 @data_attribute
-class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute):
+class AxisListsAttr(ValueAttr[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes per dimension."""
 
     name = "sdy.list_of_axis_ref_lists"
@@ -112,7 +112,7 @@ class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute
 
 
 @data_attribute
-class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
+class AllToAllParamsAttr(ValueAttr[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, and the dimensions they leave and enter."""
 
     name = "sdy.all_to_all_param_list"

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from typing import ClassVar, TypeVar, cast
 
 from msgspec import Struct
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.stablehlo.enums import ENUMS
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 
 T = TypeVar("T")
 
 
-class StructAttr(Data[T], ABC):
+class StructAttr(ValueAttr[T], ABC):
     """`#stablehlo.x<key = [1, 2], other = 3>` for a record of integers and tuples of integers.
 
     `keys` maps the key in the text to the field of the record. Empty lists and zeros are left
@@ -139,7 +139,7 @@ class AliasAttr(StructAttr[Alias]):
 
 
 @data_attribute
-class ConvAttr(Data[ConvDims]):
+class ConvAttr(ValueAttr[ConvDims]):
     """Which dimension of a convolution's operands and result is what."""
 
     name = "stablehlo.conv"

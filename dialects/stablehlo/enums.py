@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 
 
-class EnumAttr(Data[str], SpacedOpaqueSyntaxAttribute, ABC):
+class EnumAttr(ValueAttr[str], SpacedOpaqueSyntaxAttribute, ABC):
     """One of a few words; `cases` lists them."""
 
     cases: ClassVar[tuple[str, ...]]
@@ -88,7 +88,7 @@ class RngAlgorithmAttr(EnumAttr):
 # Attributes that are carried along as text
 
 
-class TextAttr(Data[str], ABC):
+class TextAttr(ValueAttr[str], ABC):
     """An attribute whose body, in angle brackets, is kept as it was written."""
 
     @classmethod

@@ -16,11 +16,11 @@ from math import prod
 import numpy as np
 from msgspec import Struct
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, quoted, symbol_text
 from shardc.dialects.shardings import axis_of, mesh_of
@@ -49,7 +49,7 @@ class MeshGroups(Struct, frozen=True):
 
 
 @data_attribute
-class AxisRefAttr(Data[AxisRef]):
+class AxisRefAttr(ValueAttr[AxisRef]):
     """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
 
     name = "stablehlo.axis_ref"
@@ -75,7 +75,7 @@ class AxisRefAttr(Data[AxisRef]):
 
 
 @data_attribute
-class MeshOfGroupsAttr(Data[MeshRef]):
+class MeshOfGroupsAttr(ValueAttr[MeshRef]):
     """`#stablehlo.mesh<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""
 
     name = "stablehlo.mesh"
@@ -119,7 +119,7 @@ def _named_size(parser: AttrParser) -> tuple[str, int]:
 
 
 @data_attribute
-class MeshGroupsAttr(Data[MeshGroups]):
+class MeshGroupsAttr(ValueAttr[MeshGroups]):
     """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = […]>`."""
 
     name = "stablehlo.replica_group_mesh_axes"

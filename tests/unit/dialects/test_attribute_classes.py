@@ -10,7 +10,7 @@ from xdsl.ir import Data, TypeAttribute
 from xdsl.utils.exceptions import AlreadyRegisteredConstructException, PyRDLAttrDefinitionError
 
 from shardc.dialects.context import DIALECTS, OpenContext, make_context
-from shardc.dialects.data_attribute import data_attribute
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.sdy_attributes import MeshAttr
 from shardc.dialects.stablehlo.enums import TextAttr, TokenType
 
@@ -45,6 +45,21 @@ def test_defining_asks_nothing(asked: Asked) -> None:
     assert Word("a") == Word("a") != Word("b")
     with pytest.raises(TypeError, match="Subclassing final classes"):
         type("Longer", (Word,), {})
+
+
+def test_what_holds_no_value_is_told_by_its_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions: Asked = []
+    answer = ABCMeta.__subclasscheck__
+
+    def ask(cls: ABCMeta, subclass: type) -> bool:
+        questions.append((cls, subclass))
+        return answer(cls, subclass)
+
+    other = type("Other", (), {})
+    monkeypatch.setattr(ABCMeta, "__subclasscheck__", ask)
+    assert not issubclass(other, ValueAttr)
+    assert issubclass(MeshAttr, ValueAttr) and not issubclass(MeshAttr, TextAttr)
+    assert [subclass for _, subclass in questions].count(other) == 1
 
 
 def test_a_name_is_needed() -> None:
