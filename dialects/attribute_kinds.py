@@ -40,7 +40,7 @@ from xdsl.ir import Attribute
 from shardc.dialects import chlo_attributes, sdy_attributes
 from shardc.dialects.dense import DenseAttr, pairs_attr
 from shardc.dialects.stablehlo import attributes
-from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr, TextAttr
+from shardc.dialects.stablehlo.enums import WORDS, PrecisionAttr
 from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.ops import ShapeError
 
@@ -100,11 +100,7 @@ KINDS: dict[str, AttributeKind] = {
         _name(cls): AttributeKind(cls)
         for cls in (chlo_attributes.RaggedDotAttr, *sdy_attributes.ATTRIBUTES, *attributes.ATTRIBUTES)
     },
-    **{
-        _name(cls): AttributeKind(cls, cls)
-        for cls in attributes.ATTRIBUTES
-        if issubclass(cls, EnumAttr | TextAttr)
-    },
+    **{_name(cls): AttributeKind(cls, cls) for cls in WORDS},
     "int": AttributeKind(IntegerAttr[I64], lambda value: _integer(int(value), i64)),
     "i32": AttributeKind(IntegerAttr[I32], lambda value: _integer(int(value), i32)),
     "direction": AttributeKind(IntegerAttr[I32], lambda value: _integer(DIRECTIONS.index(value), i32)),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_attr_definition
 
+from shardc.dialects.data_attribute import data_attribute
 from shardc.dialects.stablehlo.enums import EnumAttr, TextAttr
 from shardc.ops import chlo
 
 
-@irdl_attr_definition
+@data_attribute
 class RaggedDotAttr(TextAttr):
     """Which dimensions of ragged_dot's operands go together, kept as text."""
 
     name = chlo.ragged_dot.name
 
 
-@irdl_attr_definition
+@data_attribute
 class PrecisionAttr(EnumAttr):
     """How exactly a product is computed."""
 

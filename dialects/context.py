@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
+from xdsl.utils.exceptions import AlreadyRegisteredConstructException
 
 from shardc.ops import find
 
@@ -52,6 +54,18 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
 
 class OpenContext(Context):
     """A context that derives classes of operations, of those in no dialect too, when they are asked for."""
+
+    def load_attr_or_type(self, attr: type[Attribute]) -> None:
+        """Load an attribute or a type; AlreadyRegisteredConstructException if one has its name.
+
+        Context asks for subclasses of TypeAttribute, for which Python looks at each of them for every
+        attribute, and keeps what it saw; the bases tell the same.
+        """
+        is_type = TypeAttribute in attr.__mro__
+        loaded = cast(dict[str, type[Attribute]], self._loaded_types if is_type else self._loaded_attrs)
+        if attr.name in loaded:
+            raise AlreadyRegisteredConstructException(f"{attr.name} has already been loaded")
+        loaded[attr.name] = attr
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         known = super().get_optional_op(name, dialect_stack=dialect_stack)

@@ -14,11 +14,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import Attribute, BuiltinAttribute, Data
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute, BuiltinAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.float_text import float_text
 from shardc.dialects.types import numpy_of
 from shardc.graph.attrs import Dense
@@ -34,8 +34,8 @@ class Literal(Struct, frozen=True):
     value: Dense
 
 
-@irdl_attr_definition
-class DenseAttr(Data[Literal], BuiltinAttribute):
+@data_attribute
+class DenseAttr(ValueAttr[Literal], BuiltinAttribute):
     """`dense<[1, 2]> : tensor<2xi32>`, with elements in NumPy."""
 
     name = "shardc.dense"

@@ -7,7 +7,8 @@
         mesh = prop_def(MeshAttr)
 
 xDSL itself reads a format, `assembly_format`, as it defines the class; a program without text needs none.
-`custom<Name>(…)` in a format is the class Name among the directives in directives.py.
+`custom<Name>(…)` in a format is the class Name among the directives in directives.py. Classes with the same
+members, as those of addition and multiplication, have what is read in common.
 """
 
 from __future__ import annotations
@@ -53,4 +54,21 @@ def _program(cls: type[IRDLOperation], format: str) -> FormatProgram:
 
     from shardc.dialects.directives import DIRECTIVES
 
-    return FormatProgram.from_str(format, replace(cls.get_irdl_definition(), custom_directives=DIRECTIVES))
+    definition = cls.get_irdl_definition()
+    members = [getattr(definition, name) for name in _MEMBERS]
+    for others, program in _READ.setdefault(format, []):
+        if others == members:
+            return program
+    program = FormatProgram.from_str(format, replace(definition, custom_directives=DIRECTIVES))
+    _READ[format].append((members, program))
+    return program
+
+
+_MEMBERS = (
+    *("operands", "results", "regions", "successors", "properties", "attributes"),
+    *("accessor_names", "options"),
+)
+"""What xDSL asks of an operation's definition as it reads a format."""
+
+_READ: dict[str, list[tuple[list[object], FormatProgram]]] = {}
+"""Format -> what was read of it, for each list of members."""

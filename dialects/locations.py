@@ -13,16 +13,16 @@ from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Data, Operation
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.graph.types import UNKNOWN, Location
 
 
-@irdl_attr_definition
-class SourceLoc(Data[Location], BuiltinAttribute):
+@data_attribute
+class SourceLoc(ValueAttr[Location], BuiltinAttribute):
     """A place in a file, a name, or a name at a place."""
 
     name = "shardc.source_loc"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute, OpaqueSyntaxAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.sdy_refs import (
     AllToAll,
     AxisRef,
@@ -25,8 +25,8 @@ from shardc.dialects.stablehlo.enums import TextAttr
 from shardc.ops import sdy
 
 
-@irdl_attr_definition
-class MeshAttr(Data[MeshRef]):
+@data_attribute
+class MeshAttr(ValueAttr[MeshRef]):
     """`#sdy.mesh<["x"=4]>`."""
 
     name = sdy.mesh.name
@@ -39,8 +39,8 @@ class MeshAttr(Data[MeshRef]):
         printer.print_string(str(self.data))
 
 
-@irdl_attr_definition
-class ShardingAttr(Data[ShardingRef]):
+@data_attribute
+class ShardingAttr(ValueAttr[ShardingRef]):
     """`#sdy.sharding<@mesh, [{"x"}, {}]>`."""
 
     name = "sdy.sharding"
@@ -53,8 +53,8 @@ class ShardingAttr(Data[ShardingRef]):
         printer.print_string(str(self.data))
 
 
-@irdl_attr_definition
-class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
+@data_attribute
+class ShardingPerValueAttr(ValueAttr[tuple[ShardingRef, ...]]):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>`."""
 
     name = "sdy.sharding_per_value"
@@ -68,8 +68,8 @@ class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
         printer.print_string(f"<{shardings_text(self.data)}>")
 
 
-@irdl_attr_definition
-class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
+@data_attribute
+class ManualAxesAttr(ValueAttr[tuple[str, ...]], OpaqueSyntaxAttribute):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
     name = "sdy.manual_axes"
@@ -83,8 +83,8 @@ class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
         printer.print_string(axes_text(tuple(map(AxisRef, self.data))))
 
 
-@irdl_attr_definition
-class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
+@data_attribute
+class AxesAttr(ValueAttr[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
     """`#sdy<axis_ref_list{"x", "y":(1)2}>`."""
 
     name = "sdy.axis_ref_list"
@@ -97,8 +97,8 @@ class AxesAttr(Data[tuple[AxisRef, ...]], OpaqueSyntaxAttribute):
         printer.print_string(axes_text(self.data))
 
 
-@irdl_attr_definition
-class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute):
+@data_attribute
+class AxisListsAttr(ValueAttr[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes per dimension."""
 
     name = "sdy.list_of_axis_ref_lists"
@@ -111,8 +111,8 @@ class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute
         printer.print_string(f"[{', '.join(map(axes_text, self.data))}]")
 
 
-@irdl_attr_definition
-class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
+@data_attribute
+class AllToAllParamsAttr(ValueAttr[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, and the dimensions they leave and enter."""
 
     name = "sdy.all_to_all_param_list"
@@ -128,14 +128,14 @@ class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
         printer.print_string(f"[{', '.join(params)}]")
 
 
-@irdl_attr_definition
+@data_attribute
 class ShardingRuleAttr(TextAttr):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {…}>`, kept as text."""
 
     name = "sdy.op_sharding_rule"
 
 
-@irdl_attr_definition
+@data_attribute
 class PropagationEdgesAttr(TextAttr):
     """`#sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]}]}]>`, kept as text."""
 

@@ -14,8 +14,6 @@ So `y[jnp.arange(n), j]` stays where the rows of y and j are: what is indexed by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.makers import erase_unused
 from shardc.dialects.shared_graph import SharedGraph
@@ -24,7 +22,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.batching import batched
 
 
-@dataclass(frozen=True)
 class BatchIndices(GraphPass):
     """Rewrite gathers and scatters; what only made their indices goes."""
 

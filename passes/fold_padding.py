@@ -14,7 +14,6 @@ tensor itself. Dimensions that are whole are cut before they are padded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
@@ -33,7 +32,6 @@ from shardc.passes.graph_pass import GraphPass
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class FoldPadding(GraphPass):
     """Put padding by what is left of it in the place of slices of padded tensors."""
 

@@ -150,14 +150,14 @@ class _Run(Struct, frozen=True):
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
         across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
-        unfold = entries[after].load()(**({} if across is None else {"outlines": False}))
-        after = after if across is None else across
+        unfolds, after = entries[after], after if across is None else across
         self.plainly(entries[:at])
         tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
         self._one(entries[at].load()(**{**self.options.get(entries[at].name, {}), "told": whole.append}))
         if not whole:
             self.plainly(entries[at:])
             return
+        unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         try:
             with collecting() as warnings:

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from typing import ClassVar, TypeVar, cast
 
 from msgspec import Struct
-from xdsl.ir import Attribute, Data
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.stablehlo.enums import ENUMS
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 
 T = TypeVar("T")
 
 
-class StructAttr(Data[T], ABC):
+class StructAttr(ValueAttr[T], ABC):
     """`#stablehlo.x<key = [1, 2], other = 3>` for a record of integers and tuples of integers.
 
     `keys` maps the key in the text to the field of the record. Empty lists and zeros are left
@@ -64,7 +64,7 @@ def _int_or_ints(parser: AttrParser) -> int | tuple[int, ...]:
     return parser.parse_integer() if values is None else tuple(values)
 
 
-@irdl_attr_definition
+@data_attribute
 class DotAttr(StructAttr[DotDims]):
     """Which dimensions of dot_general's operands go together."""
 
@@ -78,7 +78,7 @@ class DotAttr(StructAttr[DotDims]):
     }
 
 
-@irdl_attr_definition
+@data_attribute
 class GatherAttr(StructAttr[GatherDims]):
     """How gather's indices address the operand."""
 
@@ -87,7 +87,7 @@ class GatherAttr(StructAttr[GatherDims]):
     keys: ClassVar = {field: field for field in GatherDims.__struct_fields__}
 
 
-@irdl_attr_definition
+@data_attribute
 class ScatterAttr(StructAttr[ScatterDims]):
     """How scatter's indices address the operand."""
 
@@ -103,7 +103,7 @@ class Channel(Struct, frozen=True):
     type: int = 0
 
 
-@irdl_attr_definition
+@data_attribute
 class ChannelAttr(StructAttr[Channel]):
     """The channel of a collective."""
 
@@ -121,7 +121,7 @@ class Alias(Struct, frozen=True):
     inside: tuple[int, ...] = ()
 
 
-@irdl_attr_definition
+@data_attribute
 class AliasAttr(StructAttr[Alias]):
     """One entry of a custom call's output_operand_aliases."""
 
@@ -138,8 +138,8 @@ class AliasAttr(StructAttr[Alias]):
 # Convolution dimensions: [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
 
 
-@irdl_attr_definition
-class ConvAttr(Data[ConvDims]):
+@data_attribute
+class ConvAttr(ValueAttr[ConvDims]):
     """Which dimension of a convolution's operands and result is what."""
 
     name = "stablehlo.conv"

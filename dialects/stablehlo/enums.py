@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 
-class EnumAttr(Data[str], SpacedOpaqueSyntaxAttribute, ABC):
+
+class EnumAttr(ValueAttr[str], SpacedOpaqueSyntaxAttribute, ABC):
     """One of a few words; `cases` lists them."""
 
     cases: ClassVar[tuple[str, ...]]
@@ -27,7 +29,7 @@ class EnumAttr(Data[str], SpacedOpaqueSyntaxAttribute, ABC):
         printer.print_string(self.data)
 
 
-@irdl_attr_definition
+@data_attribute
 class ComparisonDirectionAttr(EnumAttr):
     """What compare asks."""
 
@@ -35,7 +37,7 @@ class ComparisonDirectionAttr(EnumAttr):
     cases: ClassVar = ("EQ", "NE", "GE", "GT", "LE", "LT")
 
 
-@irdl_attr_definition
+@data_attribute
 class ComparisonTypeAttr(EnumAttr):
     """How compare orders its operands."""
 
@@ -43,7 +45,7 @@ class ComparisonTypeAttr(EnumAttr):
     cases: ClassVar = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
-@irdl_attr_definition
+@data_attribute
 class PrecisionAttr(EnumAttr):
     """How exactly a product is computed."""
 
@@ -51,7 +53,7 @@ class PrecisionAttr(EnumAttr):
     cases: ClassVar = ("DEFAULT", "HIGH", "HIGHEST")
 
 
-@irdl_attr_definition
+@data_attribute
 class FftTypeAttr(EnumAttr):
     """Which Fourier transform."""
 
@@ -59,7 +61,7 @@ class FftTypeAttr(EnumAttr):
     cases: ClassVar = ("FFT", "IFFT", "RFFT", "IRFFT")
 
 
-@irdl_attr_definition
+@data_attribute
 class TransposeAttr(EnumAttr):
     """Whether triangular_solve transposes its matrix."""
 
@@ -67,7 +69,7 @@ class TransposeAttr(EnumAttr):
     cases: ClassVar = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 
 
-@irdl_attr_definition
+@data_attribute
 class RngDistributionAttr(EnumAttr):
     """The distribution of rng."""
 
@@ -75,7 +77,7 @@ class RngDistributionAttr(EnumAttr):
     cases: ClassVar = ("UNIFORM", "NORMAL")
 
 
-@irdl_attr_definition
+@data_attribute
 class RngAlgorithmAttr(EnumAttr):
     """The generator of rng_bit_generator."""
 
@@ -86,7 +88,7 @@ class RngAlgorithmAttr(EnumAttr):
 # Attributes that are carried along as text
 
 
-class TextAttr(Data[str], ABC):
+class TextAttr(ValueAttr[str], ABC):
     """An attribute whose body, in angle brackets, is kept as it was written."""
 
     @classmethod
@@ -113,21 +115,21 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-@irdl_attr_definition
+@data_attribute
 class DotAlgorithmAttr(TextAttr):
     """The algorithm of dot_general."""
 
     name = "stablehlo.dot_algorithm"
 
 
-@irdl_attr_definition
+@data_attribute
 class ResultAccuracyAttr(TextAttr):
     """How exact an elementwise function has to be."""
 
     name = "stablehlo.result_accuracy"
 
 
-@irdl_attr_definition
+@data_attribute
 class BoundsAttr(TextAttr):
     """Bounds of dynamic dimensions."""
 
@@ -141,7 +143,7 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
     name = "stablehlo.token"
 
 
-ENUMS: list[type[Attribute]] = [
+WORDS: list[type[EnumAttr | TextAttr]] = [
     ComparisonDirectionAttr,
     ComparisonTypeAttr,
     PrecisionAttr,
@@ -152,5 +154,7 @@ ENUMS: list[type[Attribute]] = [
     DotAlgorithmAttr,
     ResultAccuracyAttr,
     BoundsAttr,
-    TokenType,
 ]
+"""The attributes that are a word, or kept as text."""
+
+ENUMS: list[type[Attribute]] = [*WORDS, TokenType]

@@ -16,11 +16,11 @@ from math import prod
 import numpy as np
 from msgspec import Struct
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Data
-from xdsl.irdl import irdl_attr_definition
+from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, quoted, symbol_text
 from shardc.dialects.shardings import axis_of, mesh_of
@@ -48,8 +48,8 @@ class MeshGroups(Struct, frozen=True):
         return tuple(tuple(row) for row in found.tolist())
 
 
-@irdl_attr_definition
-class AxisRefAttr(Data[AxisRef]):
+@data_attribute
+class AxisRefAttr(ValueAttr[AxisRef]):
     """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
 
     name = "stablehlo.axis_ref"
@@ -74,8 +74,8 @@ class AxisRefAttr(Data[AxisRef]):
         printer.print_string(f"<name = {quoted(ref.name)}{part}>")
 
 
-@irdl_attr_definition
-class MeshOfGroupsAttr(Data[MeshRef]):
+@data_attribute
+class MeshOfGroupsAttr(ValueAttr[MeshRef]):
     """`#stablehlo.mesh<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""
 
     name = "stablehlo.mesh"
@@ -118,8 +118,8 @@ def _named_size(parser: AttrParser) -> tuple[str, int]:
         return name, parser.parse_integer()
 
 
-@irdl_attr_definition
-class MeshGroupsAttr(Data[MeshGroups]):
+@data_attribute
+class MeshGroupsAttr(ValueAttr[MeshGroups]):
     """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = […]>`."""
 
     name = "stablehlo.replica_group_mesh_axes"

@@ -6,8 +6,6 @@ some selects and clamps of such numbers that do not leave them as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -18,7 +16,6 @@ from shardc.passes.shardy.layers import erase_dead
 from shardc.rewrite.batching import batched
 
 
-@dataclass(frozen=True)
 class ExplicitBatching(ModulePass):
     """Rewrite gathers and scatters; unused operations go."""
 

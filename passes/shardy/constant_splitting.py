@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -29,7 +28,6 @@ from shardc.propagation.editing import Editor
 from shardc.rewrite.write_graph import write_graph_changes
 
 
-@dataclass(frozen=True)
 class ConstantOrScalarSplitter(ModulePass):
     """Copy what is computed from constants alone, and broadcasts of scalars, for each use; unused ones go."""
 

@@ -31,7 +31,6 @@ from shardc.passes.shardy.call_graph import (
 )
 
 
-@dataclass(frozen=True)
 class FlattenCallGraph(ModulePass):
     """Copy functions, and what they call, until each is called once; the first call keeps the function."""
 
@@ -130,7 +129,6 @@ def _shardings(attrs: ArrayAttr[DictionaryAttr] | None) -> tuple[Attribute | Non
     return found if any(isinstance(attr, ShardingAttr) for attr in found) else ()
 
 
-@dataclass(frozen=True)
 class PreOrderFuncs(ModulePass):
     """Put every function before those that it calls."""
 

@@ -94,7 +94,6 @@ def _separate_groups(snap: Snapshot, owners: Mapping[int, Sharding | None]) -> N
         write_graph_changes(snap, editor.graph, editor.copies)
 
 
-@dataclass(frozen=True)
 class BasicPropagate(_Layer):
     """One sweep with the basic strategy."""
 

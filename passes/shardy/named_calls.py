@@ -153,7 +153,6 @@ def shardings_of(
     )
 
 
-@dataclass(frozen=True)
 class ExportNamedComputations(ModulePass):
     """Make a private function of every named computation, and a call in its place."""
 

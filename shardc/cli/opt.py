@@ -51,7 +51,6 @@ class MLIRTarget(Target):
         output.write(print_module(module, self.print_debuginfo, self.print_generic_format))
 
 
-@dataclass(frozen=True)
 class PlainMLIRTarget(Target):
     """The module as MLIR's own tools print it: numbered values, no locations."""
 

@@ -35,8 +35,8 @@ from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_lexer import StrictLexer, closing
-from shardc.frontend.mlir_lines import LineReader
-from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.frontend.mlir_lines import TENSOR, LineReader
+from shardc.frontend.mlir_locations import ALIAS_LINES, LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.mlir_symbols import check_meshes, check_names
 from shardc.frontend.python_names import name_values
@@ -127,8 +127,6 @@ _INTEGER = re.compile(r"[su]?i(\d{4,})")
 _RESULT = re.compile(r"%([\w$.-]+)\s*[=:,]")
 """A name that the text defines or uses beside others."""
 
-_TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
-
 
 class ModuleParser(Parser):
     """xDSL's parser with our constants and locations."""
@@ -138,7 +136,7 @@ class ModuleParser(Parser):
         self.file = file
         self.locations = LocationReader(text)
         self._types: dict[str, TypeAttribute] = {}
-        self._reader = LineReader(text, file, self.locations)
+        self._reader = LineReader(text, file, self.locations, self._types)
         self._used: dict[str, Span] = {}
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         super().__init__(make_context(), "", file)
@@ -192,12 +190,13 @@ class ModuleParser(Parser):
         return loc
 
     def _parse_alias_def(self) -> None:
-        if self._current_token.text in self.locations.aliases:
-            self._resume_from(
-                self.text.find("\n", self.pos) if "\n" in self.text[self.pos :] else len(self.text)
-            )
-        else:
+        """Pass over the aliases of locations, all that follow each other: they have been read."""
+        token = self._current_token
+        lines = ALIAS_LINES.match(self.text, token.span.start)
+        if lines is None or token.text not in self.locations.aliases:
             super()._parse_alias_def()
+        else:
+            self._resume_from(lines.end())
 
     # Operations
 
@@ -254,7 +253,7 @@ class ModuleParser(Parser):
         wide = _INTEGER.match(self.text, self.pos)
         if wide is not None and (len(wide[1]) > 8 or int(wide[1]) > MOST_BITS):
             self.raise_error(f"an integer has at most {MOST_BITS} bits")
-        match = _TENSOR.match(self.text, self.pos)
+        match = TENSOR.match(self.text, self.pos)
         if match is None:
             return super().parse_optional_type()
         known = self._types.get(match[0])

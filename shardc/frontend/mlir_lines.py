@@ -4,6 +4,10 @@ A program has many operations of few kinds: `%5 = stablehlo.add %3, %4 : tensor<
 next addition only in its names. The first such line is parsed in full and becomes a template; a later line
 with the same text between the names is built from it, in a fifth of the time. Templates share attributes and
 types, so whoever converts or prints those can remember them by object.
+
+So is a line with other types than the first, `%9 = stablehlo.add %7, %8 : tensor<4x8xf32>`, where the line
+states the type of each operand and each result in order, or one that all of them have; an operation with a
+constant or a body, which have types too, is parsed.
 """
 
 from __future__ import annotations
@@ -12,16 +16,19 @@ import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardc.diagnostics import Location
+from shardc.dialects.dense import DenseAttr
 from shardc.dialects.locations import SourceLoc
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 
 _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
 _RESULT = re.compile(r"%[\w$.-]+(?::(\d+))?")
 _SPACE = re.compile(r"[ \t\n\r]*")
+TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 Values = dict[str, tuple[SSAValue, ...]]
 
@@ -44,13 +51,17 @@ class Template(Struct, frozen=True):
 
 
 class LineReader:
-    """Builds operations from whole lines of one text."""
+    """Builds operations from whole lines of one text; `types` are the tensor types read so far, by text."""
 
-    def __init__(self, text: str, file: str, locations: LocationReader) -> None:
+    def __init__(
+        self, text: str, file: str, locations: LocationReader, types: Mapping[str, Attribute]
+    ) -> None:
         self._text = text
         self._file = file
         self._locations = locations
+        self._types = types
         self._templates: dict[tuple[str, ...], Template] = {}
+        self._of_any_types: dict[tuple[str, ...], Template] = {}
 
     def read(self, block: Block, start: int, line: int, values: Values, pending: Mapping[str, object]) -> int:
         """Append operations to `block` for the lines from `start` on that have a template.
@@ -66,7 +77,8 @@ class LineReader:
             where = ""
             if located >= 0:
                 where, parts[-1] = parts[-1][located + 5 : -1], parts[-1][:located]
-            template = templates.get(tuple(parts[0::2]))
+            look = tuple(parts[0::2])
+            template = templates.get(look) or self._retyped(look)
             if template is None or end < 0:
                 return start
             column = start - text.rfind("\n", 0, start)
@@ -109,6 +121,21 @@ class LineReader:
             first += size
         return op
 
+    def _retyped(self, look: tuple[str, ...]) -> Template | None:
+        """The template of a line that was seen with other types, kept for the next one with these."""
+        template = self._of_any_types.get(_without_types(look))
+        if template is None:
+            return None
+        types = [self._types.get(text) for text in TENSOR.findall(look[-1])]
+        known = [type for type in types if type is not None]
+        count = len(template.operand_types)
+        every = known if len(known) > 1 else known * (count + len(template.result_types))
+        if len(known) < len(types):
+            return None
+        retyped = replace(template, operand_types=tuple(every[:count]), result_types=tuple(every[count:]))
+        self._templates[look] = retyped
+        return retyped
+
     def _location(self, where: str, line: int, column: int) -> Attribute:
         known = self._locations.read(where) if where else None
         if isinstance(known, SourceLoc) and known.data.file:
@@ -128,7 +155,8 @@ class LineReader:
         used = [_lookup(name, values) for name in names[len(sizes) :]]
         if len(set(used)) != len(used) or set(used) != set(op.operands) or len(used) != len(op.operands):
             return
-        self._templates[tuple(parts[0::2])] = Template(
+        look = tuple(parts[0::2])
+        self._templates[look] = template = Template(
             type(op),
             sizes,
             tuple(used.index(operand) for operand in op.operands),
@@ -138,6 +166,20 @@ class LineReader:
             dict(op.attributes),
             tuple(map(_unlocated, op.regions)),
         )
+        if self._states_types(look[-1], op):
+            self._of_any_types[_without_types(look)] = template
+
+    def _states_types(self, text: str, op: Operation) -> bool:
+        """Whether the tensor types in a text are all that an operation has: of each value, or of all."""
+        if op.regions or any(isinstance(attr, DenseAttr) for attr in op.properties.values()):
+            return False
+        types = [value.type for value in (*op.operands, *op.results)]
+        stated = [self._types.get(each) for each in TENSOR.findall(text)]
+        return bool(stated) and (stated == types or stated * len(types) == types)
+
+
+def _without_types(look: tuple[str, ...]) -> tuple[str, ...]:
+    return *look[:-1], TENSOR.sub("tensor", look[-1])
 
 
 def _unlocated(region: Region) -> Region:

@@ -25,6 +25,7 @@ from shardc.diagnostics import Location
 from shardc.dialects.locations import SourceLoc, location_of, name_of, place_of
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
+ALIAS_LINES = re.compile(r"(?:#loc\d* = loc\(.*\)[ \t]*(?:\n|\Z))+")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#\w+|\w+|\S')
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{2}|.)")
 

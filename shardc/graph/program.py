@@ -90,7 +90,8 @@ class Graph(Struct):
         return self.values[value].type
 
     def types(self, values: tuple[int, ...]) -> tuple[TensorType, ...]:
-        return tuple(self.values[v].type for v in values)
+        known = self.values
+        return tuple([known[value].type for value in values])
 
     @property
     def main(self) -> Function:

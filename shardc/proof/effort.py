@@ -31,18 +31,12 @@ operations of a product take as long as an element, and what something decided o
 
 def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
     """The work of running a program on all devices once; the results of calls in `dealt` are not computed."""
-    constants = Constants(graph)
-
-    def turns(loop: Node) -> int:
-        counts = counted(loop, constants)
-        return TRIPS if counts is None else counts.trips
-
-    return _sum(graph, dealt, lambda node, on: own(graph, node, on), turns)
+    return _sum(graph, dealt, lambda node, on: own(graph, node, on))
 
 
 def least(graph: Graph, dealt: Collection[int] = ()) -> int:
-    """Work that there is however short the axes are: that of operations outside of loops."""
-    return _sum(graph, dealt, lambda node, on: OPERATION * min(on, APART), lambda loop: 0)
+    """Work that there is however short the axes are: that of operations. Loops turn as often then."""
+    return _sum(graph, dealt, lambda node, on: OPERATION * min(on, APART))
 
 
 def work(graph: Graph) -> int:
@@ -63,11 +57,10 @@ def work(graph: Graph) -> int:
     return total
 
 
-def _sum(
-    graph: Graph, dealt: Collection[int], each: Callable[[Node, int], int], turns: Callable[[Node], int]
-) -> int:
-    """What `each` operation is on so many devices, all together; `turns` of a loop's body."""
+def _sum(graph: Graph, dealt: Collection[int], each: Callable[[Node, int], int]) -> int:
+    """What `each` operation is on so many devices, all together, those of a loop's body in every turn."""
     devices = max((mesh.size for mesh in graph.meshes.values()), default=1)
+    constants = Constants(graph)
 
     def of_region(region: Region, on: int) -> int:
         return sum(of_node(node, on) for node in region.nodes)
@@ -76,8 +69,8 @@ def _sum(
         if node.name == func.call.name and node.id not in dealt:
             return of_region(graph.functions[str(node.attrs["callee"])].body, on)
         if node.name == hlo.while_.name:
-            times = turns(node)
-            return times * of_region(node.regions[1], on) if times else 0
+            counts = counted(node, constants)
+            return (TRIPS if counts is None else counts.trips) * of_region(node.regions[1], on)
         inside = devices if node.name == sdy.manual_computation.name else on
         return each(node, on) + sum(
             of_region(r, inside) for r in node.regions if has(node.name, Trait.REGION)

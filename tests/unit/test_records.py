@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,9 @@ DATACLASSES = [
 @pytest.mark.parametrize(("module", "name"), DATACLASSES)
 def test_dataclasses_are_of_xdsl(module: str, name: str) -> None:
     assert issubclass(getattr(import_module(module), name), OF_XDSL)
+
+
+@pytest.mark.parametrize(("module", "name"), DATACLASSES)
+def test_dataclasses_have_fields(module: str, name: str) -> None:
+    """One that has none takes half a millisecond of each process for nothing."""
+    assert get_annotations(getattr(import_module(module), name))

@@ -13,7 +13,7 @@ import numpy as np
 
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
-from shardc.backend.python.carried import below_mark
+from shardc.backend.python.carried import below_mark, called
 from shardc.backend.python.expressions import TERNARY, Expr, call, integers, raw, tuple_of
 from shardc.backend.python.literals import scalar, typed
 from shardc.backend.python.names import quoted
@@ -28,9 +28,9 @@ SETTINGS = 'with jax.threefry_partitionable(True), jax.default_prng_impl("threef
 _OWN_DTYPE = "f32"
 
 
-def functions() -> str:
-    """What draws a device's block, as text; each function that is called needs those before it."""
-    return below_mark("shardc.backend.jax", "own_draws.py")
+def functions(text: str) -> list[str]:
+    """What draws a device's block, of which a program's text calls some: these, and those that they call."""
+    return called(below_mark("shardc.backend.jax", "own_draws.py"), text) if "own_" in text else []
 
 
 @JAX.prints(idiom.cipher)

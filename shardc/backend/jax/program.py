@@ -16,7 +16,6 @@ from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
 from shardc.backend.python import demo, interface, main_lines, records
-from shardc.backend.python.carried import called
 from shardc.backend.python.draws import draws_whole, with_draws
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, index, integers, method, name, raw, tuple_of
@@ -77,7 +76,7 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     if "one_device(" in writer.text():
         writer.lines(one_device())
         writer.blank(2)
-    for text in called(draws.functions(), writer.text()):
+    for text in draws.functions(writer.text()):
         writer.lines(text)
         writer.blank(2)
     _demonstration(writer, program)

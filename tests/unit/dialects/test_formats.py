@@ -25,6 +25,17 @@ def test_every_format_can_be_read(name: str) -> None:
     assert program.stmts or definition.syntax.format == ""
 
 
+def test_classes_with_the_same_members_have_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is the one that each would have alone."""
+    written = [(op_class(d), d.syntax.format) for d in definitions() if d.syntax and d.syntax.format]
+    together = [formats._program(*each) for each in written]
+    assert len({id(program) for program in together}) < len(written) - 40
+    formats._program.cache_clear()
+    for each, program in zip(written, together, strict=True):
+        monkeypatch.setattr(formats, "_READ", {})
+        assert formats._program(*each) == program
+
+
 def test_a_format_is_read_late() -> None:
     @formats.written("$value `of` custom<NoSuchDirective>($value)")
     @irdl_op_definition

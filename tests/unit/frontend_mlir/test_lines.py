@@ -74,7 +74,52 @@ def check(body, monkeypatch, expected_fast):
             2,
         ),
         (["  %0 = stablehlo.negate %a : tensor<4xf32> %1 = stablehlo.negate %a : tensor<4xf32>"] * 1, 0),
-        (["  %0 = stablehlo.negate %a : tensor<4xf32>", "  %1 = stablehlo.negate %i : tensor<4xi32>"], 0),
+        (["  %0 = stablehlo.negate %a : tensor<4xf32>", "  %1 = stablehlo.negate %i : tensor<4xi32>"], 1),
+        (["  %0 = stablehlo.negate %a : tensor<4xf32>", "  %1 = stablehlo.iota dim = 0 : tensor<8xf32>"], 0),
+        (
+            [
+                "  %0 = stablehlo.iota dim = 0 : tensor<4xf32>",
+                "  %1 = stablehlo.iota dim = 0 : tensor<4xi32>",
+                "  %2 = stablehlo.iota dim = 0 : tensor<8xi32>",  # a type that was not read before
+                "  %3 = stablehlo.iota dim = 0 : tensor<8xi32>",
+            ],
+            2,
+        ),
+        (
+            [
+                "  %0 = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi32>",
+                "  %1 = stablehlo.convert %i : (tensor<4xi32>) -> tensor<4xf32>",
+                "  %2 = stablehlo.convert %1 : (tensor<4xf32>) -> tensor<4xf32>",
+            ],
+            2,
+        ),
+        (
+            [
+                "  %0 = stablehlo.constant dense<1> : tensor<4xi32>",
+                "  %1 = stablehlo.constant dense<1> : tensor<i32>",
+                "  %2 = stablehlo.constant dense<1> : tensor<4xi32>",
+            ],
+            1,
+        ),
+        (
+            [
+                "  %0 = stablehlo.compare LT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>",
+                "  %1 = stablehlo.select %0, %a, %b : tensor<4xi1>, tensor<4xf32>",  # of four types two
+                "  %2 = stablehlo.select %0, %i, %i : tensor<4xi1>, tensor<4xi32>",
+                "  %3 = stablehlo.compare LT, %i, %i : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>",
+            ],
+            1,
+        ),
+        (
+            [
+                "  %0 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [0]"
+                " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+                "  %1 = stablehlo.constant dense<0> : tensor<i32>",
+                "  %2 = stablehlo.reduce(%i init: %1) applies stablehlo.add across dimensions = [0]"
+                " : (tensor<4xi32>, tensor<i32>) -> tensor<i32>",
+            ],
+            0,
+        ),
         (
             [
                 '  %0, %1 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64}> ({',
@@ -101,6 +146,9 @@ def test_same_result(lines, fast, monkeypatch):
         "  %0 = stablehlo.negate %a : tensor<4xf32>",
         "  %1 = stablehlo.negate %zz : tensor<4xf32>",
         "  %1 = stablehlo.negate %a#3 : tensor<4xf32>",
+        "  %1 = stablehlo.negate %a : tensor<4xi32>",
+        "  %1 = stablehlo.negate %i : (tensor<4xi32>) -> tensor<4xf32>",
+        "  %1 = stablehlo.negate %a : tensor<4x",
     ],
 )
 def test_same_error(last, monkeypatch):

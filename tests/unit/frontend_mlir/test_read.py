@@ -7,7 +7,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
-from shardc.frontend.mlir import read
+from shardc.frontend.mlir import ModuleParser, read
 from shardc.frontend.mlir_locations import LocationReader
 from shardc.graph import Location, walk
 
@@ -163,3 +163,21 @@ def test_bodies_written_in_one_line_have_the_place_of_their_operation():
   return %1 : tensor<f32>
 }}""")
     assert [(loc.line, loc.col) for loc in nodes] == [(2, 3)] * 3 + [(3, 3)] * 3 + [(4, 3)]
+
+
+def test_aliases_that_follow_each_other_are_passed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[str] = []
+    skip = ModuleParser._parse_alias_def
+    monkeypatch.setattr(ModuleParser, "_parse_alias_def", lambda self: (passed.append(""), skip(self)))
+    aliases = [f'#loc{n} = loc("m.py":{n}:1)' for n in range(50)]
+    located = MAIN.format("%0 = stablehlo.negate %a : tensor<4xf32> loc(#loc30)")
+    text = "\n".join((*aliases[:20], located, *aliases[20:]))
+    graph = snapshot(read(text)).graph
+    assert next(walk(graph.main.body)).loc == Location("m.py", 30, 2)
+    assert len(passed) == 2
+
+
+def test_what_follows_an_alias_in_its_line_is_read() -> None:
+    text = f'#loc1 = loc("a")\n#loc1 = loc("b") junk\n{MAIN.format("")}'
+    with pytest.raises(ShardcError, match="2:18: error: there is no operation junk"):
+        read(text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,3 +162,22 @@ def _retype(op: Operation) -> None:
     other = read("def main(x: f32[8]) -> f32[8]:\n    return tanh(x)\n", "other.shard")
     type = next(o for o in other.walk() if o.name == "stablehlo.tanh").results[0].type
     Rewriter.replace_value_with_new_type(op.results[0], type)
+
+
+@pytest.mark.parametrize("layers", [1, 400])
+def test_what_puts_layers_back_is_imported_for_a_program_that_has_some(layers: int) -> None:
+    text = (
+        "import sys, shardc\n"
+        "shardc.compile(sys.stdin.read(), prove=False)\n"
+        "print('shardc.passes.unfold_layers' in sys.modules)"
+    )
+    lines = "".join("    x = tanh(exp(x @ w) * sin(x) + x) * cos(x) - x\n" for _ in range(layers))
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        input=f"mesh m[d=2]\ndef main(x: f32[8@d, 4], w: f32[4, 4]) -> f32[8@d, 4]:\n{lines}    return x\n",
+        env={**os.environ, "SHARDC_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{layers > 1}\n"

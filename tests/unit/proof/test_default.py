@@ -152,7 +152,7 @@ def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
     ("most", "said"),
     [
         (0, ["not", "proved", "False", "False"]),
-        (9000, ["not", "proved", "True", "False"]),
+        (62_000, ["not", "proved", "True", "False"]),
         (1 << 18, ["proved", "True", "True"]),
     ],
 )
@@ -193,9 +193,15 @@ def test_what_looks_for_the_reason_of_a_difference_is_imported_where_there_is_on
     assert done.stdout.splitlines() == ["proved", "[]"]
 
 
-def test_bodies_of_loops_count_for_nothing_before_shapes_are_reduced() -> None:
+def test_bodies_of_loops_count_in_every_turn_before_shapes_are_reduced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = snapshot(read(TURNS, "test.shard", {}, None)).graph
-    assert 0 < least(whole) < effort(whole) // 3
+    longer = snapshot(read(TURNS.replace("range(3)", "range(300)"), "test.shard", {}, None)).graph
+    assert 90 * least(whole) < least(longer) < 100 * least(whole)
+    assert least(whole) <= effort(reduced(whole, whole).whole)
+    monkeypatch.setattr("shardc.proof.attempt.reduced", lambda *_, **__: pytest.fail("reduced"))
+    assert "elements or more" in default.verdict(longer, longer, "--no-prove", 1 << 20)
 
 
 def test_the_work_of_all_draws_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
