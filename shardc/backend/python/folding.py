@@ -32,7 +32,7 @@ from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.extremes import argmax, greatest, place
-from shardc.backend.python.gathers import at_one_place, take, without_ones
+from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
 from shardc.backend.python.library_elements import rows_from_the_end
@@ -229,6 +229,15 @@ def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
     return next((one for one in found if one is not None and one.name in folder.known), made)
 
 
+def _put_of_ones(folder: _Folder, node: Node) -> Node | None:
+    """table.at[ids].add(rows) of rows with a dimension of size 1 for the index is that of the rows."""
+    made = put_without_ones(folder, node)
+    if made is None:
+        return None
+    found = (attempt(folder, made) for attempt in MATCHERS[hlo.scatter.name])
+    return next((one for one in found if one is not None and one.name in folder.known), made)
+
+
 def _at_one_place(folder: _Folder, node: Node) -> Node | None:
     made = at_one_place(folder, node)
     read = None if made is None else counted_from_the_end(folder, made)
@@ -266,6 +275,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
+    hlo.scatter.name: (_put_of_ones,),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),

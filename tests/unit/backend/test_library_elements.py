@@ -57,6 +57,22 @@ def test_indices_of_two_dimensions_that_are_whole() -> None:
     np.testing.assert_array_equal(program.main(Y, J, K), jax.jit(lambda y, i, j: y[i, :, j])(Y, J, K))
 
 
+def test_rows_by_an_index_each() -> None:
+    """As a vmapped embedding's: the columns, all of which are taken, are no index, nor are they in gradients."""
+
+    def gradient(y: Any, j: Any) -> Any:
+        def squares(y: Any) -> Any:
+            rows = jax.vmap(lambda at: y[at])(j)
+            return jnp.sum(rows * rows)
+
+        return jax.grad(squares)(y)
+
+    program = shardc.from_jax(gradient, Y, J)
+    assert "lax." not in program.source.partition("\ndef main")[0].partition("def device_main")[2]
+    assert "jnp.clip(" in program.source and ".at[" in program.source and "].add(" in program.source
+    np.testing.assert_array_equal(program.main(Y, J), jax.jit(gradient)(Y, J))
+
+
 @pytest.mark.parametrize(
     "function",
     [
