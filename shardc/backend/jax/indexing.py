@@ -28,8 +28,11 @@ class _Starts:
     converted for 200 rows. A literal has another type where 64 bits are the default.
     """
 
-    def __init__(self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int]) -> None:
-        shape = scope.type(node.operands[0]).shape[: len(starts)]
+    def __init__(
+        self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int], first: int = 0
+    ) -> None:
+        """The starts are those of the dimensions from `first` on."""
+        shape = scope.type(node.operands[0]).shape[first : first + len(starts)]
         types = [scope.type(start).dtype for start in starts]
         terms = [scope.term(start) for start in starts]
         same = all(dtype == scope.emission.default_integer for dtype in types)
@@ -193,15 +196,17 @@ def _table(scope: Scope, value: int, at_one_place: bool) -> Expr:
 
 @JAX.prints(idiom.layer)
 def layer(scope: Scope, node: Node) -> Expr:
-    """ws[i] along the first dimension; the index is clamped unless it is a loop's counter."""
+    """ws[i] along a dimension; the index is clamped unless it is a loop's counter."""
     stack, place = node.operands
+    axis = cast(int, node.attrs["axis"])
     if node.attrs["counter"]:
-        return index(scope.expr(stack), [scope.index(place)])
-    starts = _Starts(scope, node, [place], [1])
+        return index(scope.expr(stack), [*[":"] * axis, scope.index(place)])
+    starts = _Starts(scope, node, [place], [1], axis)
     return call(
         "lax.dynamic_index_in_dim",
         scope.expr(stack),
         starts.places[0],
+        axis=str(axis) if axis else None,
         keepdims="False",
         allow_negative_indices=starts.allowed(0),
     )

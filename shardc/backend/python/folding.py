@@ -6,9 +6,9 @@
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
     select(i < 0, i + n, i); dynamic_slice  ->  idiom.sliced  lax.dynamic_slice_in_dim(x, i, 4)
-    dynamic_slice; reshape              ->  idiom.layer       ws[i]
+    dynamic_slice; reshape              ->  idiom.layer       ws[i], x[:, i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
-    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
+    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k) (turned.py)
     reshape; broadcast_in_dim           ->  broadcast_in_dim  x + bias, not x + bias[None, None]
     maximum(-inf, x)                    ->  idiom.same        x
     remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
@@ -40,10 +40,10 @@ from shardc.backend.python.library_idioms import LAST, MATCHERS
 from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
-from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds, splat
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
+from shardc.backend.python.turned import of_transposed, transposed
 from shardc.graph import Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
@@ -203,14 +203,6 @@ def _spread(folder: _Folder, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs={**node.attrs, "broadcast_dimensions": kept})
 
 
-def _einsum(folder: _Folder, node: Node) -> Node | None:
-    made = folder.only(node.operands[0], hlo.dot_general.name)
-    if made is None or not is_einsum(made, [len(folder.shape(value)) for value in made.operands]):
-        return None
-    attrs = {**made.attrs, "permutation": node.attrs["permutation"]}
-    return replace(made, name=idiom.einsum.name, results=node.results, attrs=attrs, loc=node.loc)
-
-
 def _argmax(folder: _Folder, node: Node) -> Node | None:
     for attempt in (argmax, place):
         try:
@@ -276,7 +268,8 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
     hlo.scatter.name: (_put_of_ones,),
-    hlo.transpose.name: (_einsum,),
+    hlo.dot_general.name: (of_transposed,),
+    hlo.transpose.name: (transposed,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),

@@ -63,7 +63,7 @@ isnan = _idiom("isnan", "Whether an element is no number.")
 item = _idiom("item", "What stands at the places `at` (dimension, number) along some dimensions, which go.")
 keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
 layer = _idiom(
-    "layer", "stack[i] along the first dimension; `counter`: i stays inside; `from_end`: as of `sliced`."
+    "layer", "stack[i] along the dimension `axis`; `counter`: i stays inside; `from_end`: as of `sliced`."
 )
 least = _idiom("least", "The least along `axis`, and where it is in the same way.", variable="least")
 linspace = _idiom(

@@ -58,7 +58,7 @@ def test_indices_of_two_dimensions_that_are_whole() -> None:
 
 
 def test_rows_by_an_index_each() -> None:
-    """As a vmapped embedding's: the columns, all of which are taken, are no index, nor are they in gradients."""
+    """As a vmapped embedding's: the columns, all of which are taken, are no index, nor in gradients."""
 
     def gradient(y: Any, j: Any) -> Any:
         def squares(y: Any) -> Any:
