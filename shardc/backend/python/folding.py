@@ -39,6 +39,7 @@ from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
 from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
+from shardc.backend.python.moves import together
 from shardc.backend.python.names import source_name
 from shardc.backend.python.ranges import Range, bounds, splat
 from shardc.backend.python.stacks import item, layer, put_layer
@@ -262,14 +263,14 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
-    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
+    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones, together),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
     hlo.scatter.name: (_put_of_ones,),
     hlo.dot_general.name: (of_transposed,),
-    hlo.transpose.name: (transposed,),
+    hlo.transpose.name: (transposed, together),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),

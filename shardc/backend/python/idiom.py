@@ -45,11 +45,15 @@ einsum = _idiom(
 eye = _idiom("eye", "Ones where the column is the row plus `diagonal`, of the result's dtype.")
 factors = _idiom(
     "factors",
-    "What a `routine` of LAPACK finds, NaN where it finds none; `symmetrizes` as `cholesky` does.",
+    "What a `routine` of LAPACK finds, NaN where it finds none; `symmetrizes` as `cholesky` does; `called`: "
+    "what each result is.",
     variable="factor",
 )
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
+permutation = _idiom(
+    "permutation", "Of `size` rows, that which the pivots of an LU factorisation say.", variable="permutation"
+)
 place_of_greatest = _idiom(
     "place_of_greatest", "Where the greatest along `axis` is, from the number on that is the second operand."
 )
@@ -139,6 +143,7 @@ VARIABLES = {
         greatest,
         keepdims,
         least,
+        permutation,
         pulled_back,
         sliced,
         solution,
