@@ -33,8 +33,9 @@ drawn = _idiom(
 )
 elements = _idiom(
     "elements",
-    "Slices at an index of each of several dimensions, which are clamped, and of which negative ones count "
-    "from the end; `at` says what stands for each dimension (library_elements.Entry).",
+    "Slices at an index of each of several dimensions, of `rank` dimensions, which are clamped, and of which "
+    "negative ones count from the end where it `wraps`; `at` says what stands for each dimension "
+    "(library_elements.Entry).",
     variable="rows",
 )
 einsum = _idiom(

@@ -39,6 +39,16 @@ CASES: list[tuple[Callable[..., Any], list[Any], str]] = [
     (of_rows(lambda y, j: y[:, j]), [Y, J], "y[jnp.arange(2), :, j]"),
     (of_rows(lambda y, i, j, v: y.at[i, j].add(v)), [Y, J, K, NEW], "y.at[jnp.arange(2), i, j].add(v)"),
     (of_rows(lambda y, j, v: y.at[j].max(v)), [Y, J, NEW_ROWS], "y.at[jnp.arange(2), j].max(v)"),
+    (
+        of_rows(lambda y, j: y.at[j].get(mode="clip", wrap_negative_indices=False)),
+        [FLAT, J],
+        'y.at[jnp.arange(2), j].get(mode="clip", wrap_negative_indices=False)',
+    ),
+    (
+        of_rows(lambda y, j, v: y.at[j].add(v, wrap_negative_indices=False)),
+        [FLAT, J, NEW],
+        "y.at[jnp.arange(2), j].add(v, wrap_negative_indices=False)",
+    ),
 ]
 
 
