@@ -10,6 +10,14 @@ becomes
                                      start_index_map = [1], …>
 
 So `y[jnp.arange(n), j]` stays where the rows of y and j are: what is indexed by numbers of its own is there.
+Where all of a dimension is taken, or given, it is not indexed:
+
+    %c = stablehlo.concatenate %i, %o, dim = 1
+    %0 = "stablehlo.gather"(%a, %c) <start_index_map = [0, 1], slice_sizes = [1, 8], …>
+                                                                 // %a: tensor<4x8xf32>
+becomes
+
+    %0 = "stablehlo.gather"(%a, %i) <start_index_map = [0], slice_sizes = [1, 8], …>
 """
 
 from __future__ import annotations
@@ -20,6 +28,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.batching import batched
+from shardc.rewrite.unindexed import unindexed
 
 
 class BatchIndices(GraphPass):
@@ -32,7 +41,8 @@ class BatchIndices(GraphPass):
         builder, changed = IRBuilder(shared.module), False
         for op in ops:
             indices = op.operands[len(op.results)]
-            if batched(op, builder):
+            given = [rewrite(op, builder) for rewrite in (unindexed, batched)]
+            if any(given):
                 erase_unused(indices)
                 changed = True
         return changed

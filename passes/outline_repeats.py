@@ -11,7 +11,9 @@ becomes
     %4 = func.call @layer(%2, %w2) …
 
 Runs on per-device code. Of JAX's output, which has every layer of a model and of its gradient written out,
-as many lines are left as one layer has. Layers of fewer operations than `least` stay as they are.
+as many lines are left as one layer has. Layers of fewer operations than `least` stay as they are, and so does
+what is many small things beside each other, such as an optimizer's for all weights of a layer: its calls
+would take and give more than it says.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool 
             made = (result for step in segment for result in step.results)
             alike[(_flow(segment), functions.varies(made))].append(segment)
         for segments in alike.values():
-            if len(segments) > 1:
+            if len(segments) > 1 and _largest_part(segments[0]) >= least:
                 _make(functions, segments)
 
 
@@ -87,6 +89,22 @@ def _of_a_layer(segments: Sequence[_Segment]) -> Iterator[_Segment]:
     for segment, own, *beside in zip(segments, places, [False, *further], [*further, False], strict=True):
         if len({slot for slot, _ in own}) == len(own) or any(beside):
             yield segment
+
+
+def _largest_part(segment: _Segment) -> int:
+    """The most operations that hang together by what they give each other."""
+    parts: dict[Operation, list[Operation]] = {}
+    for op in segment:
+        part = [op]
+        for value in dict.fromkeys(value for each in nested([op]) for value in each.operands):
+            giver = parts.get(value.owner) if isinstance(value.owner, Operation) else None
+            if giver is not None and giver is not part:
+                giver, part = sorted((giver, part), key=len, reverse=True)
+                giver += part
+                parts.update((each, giver) for each in part)
+                part = giver
+        parts[op] = part
+    return max(map(len, parts.values()))
 
 
 def _make(functions: Functions, segments: Sequence[_Segment]) -> None:

@@ -12,9 +12,9 @@ becomes
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
 computed, also where they are sliced or joined, gathers at places that are known are slices
 (known_places.py), what is summed is not placed into zeros before (placed_sums.py), the total of a product
-is not transposed but the product (transposed_totals.py), equal operations and calls (equal_groups.py) are
-done once, unused ones not at all, and of numbers that are added to an integer there is one
-(integer_sums.py).
+is not transposed but the product (transposed_totals.py), equal operations, composites (equal_groups.py),
+loops and calls (equal_bodies.py) are done once, unused ones not at all, and of numbers that are added to an
+integer there is one (integer_sums.py).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed, is_splat, moved, no_remainder, repeated, splat_of
+from shardc.rewrite.equal_bodies import merge_equal_bodies
 from shardc.rewrite.equal_groups import merge_equal_groups
 from shardc.rewrite.integer_sums import sum_of_numbers
 from shardc.rewrite.known_places import slice_of_gather
@@ -63,7 +64,7 @@ class SimplifyLocal(GraphPass):
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
-        while merge_equal_groups(module):
+        while merge_equal_groups(module) or merge_equal_bodies(module):
             cse(module)
         for op in list(module.walk()):  # now that what is used twice is one
             total = sum_of_numbers(op, builder)

@@ -109,7 +109,7 @@ def _without(op: Operation, builder: IRBuilder, at: int, place: int, vector: int
     """The indices without one component."""
     indices = op.operands[at]
     builder.before(op)
-    with builder.at(location_of(op.location)):
+    with builder.at(location_of(op.location).named(None)):
         if made_by(indices, hlo.concatenate.name):
             parts = [part for number, part in enumerate(owner(indices).operands) if number != place]
         else:

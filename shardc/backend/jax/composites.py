@@ -8,7 +8,7 @@ from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import function, operator
-from shardc.backend.python.expressions import Expr, binary, call, index, integers, list_of, raw
+from shardc.backend.python.expressions import Expr, applied, binary, call, index, integers, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
 from shardc.backend.python.reductions import statistic
@@ -78,7 +78,12 @@ def _pulled_back(scope: Scope, node: Node) -> Expr:
     varying = scope.emission.varying
     varies = varying.get(x, frozenset[str]()) | varying.get(g, frozenset[str]())
     point, slope = (cast_to(scope, scope.expr(value), varies, value) for value in (x, g))
-    return index(call(index(call("jax.vjp", function, point), ["1"]), slope), ["0"])
+    return pulled(raw(function), point, slope)
+
+
+def pulled(function: Expr, point: Expr, slope: Expr) -> Expr:
+    """jax.vjp(jax.nn.gelu, x)[1](g)[0]"""
+    return applied(call("jax.vjp", function, point), f"[1]({slope})[0]", slope)
 
 
 @JAX.prints(idiom.take_along)

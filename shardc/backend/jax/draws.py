@@ -14,7 +14,7 @@ import numpy as np
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.carried import below_mark, called
-from shardc.backend.python.expressions import TERNARY, Expr, call, integers, raw, tuple_of
+from shardc.backend.python.expressions import Expr, call, integers, lambda_of, raw, tuple_of
 from shardc.backend.python.literals import scalar, typed
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
@@ -71,7 +71,7 @@ def _of_each(scope: Scope, node: Node, kind: str) -> Expr:
     else:
         key = next(name for name in _KEYS if not any(name in expr.reads for expr in rest))
         body = _of_one(scope, node, kind, raw(key))
-        function = Expr(f"lambda {key}: {body.head}", body.items, body.tail, TERNARY, body.reads, body.weight)
+        function = lambda_of(key, body)
     for _ in range(cast(int, node.attrs["batch"])):
         function = call("jax.vmap", function)
     return call(function, keys, *each)

@@ -7,6 +7,9 @@
     factors, pivots, info = getrf(x); pivots - 1; where(info >= 0, factors, nan); a loop of swaps
         ->  idiom.factors  factors, pivots, permutation = lax.linalg.lu(x)
 
+    such a loop elsewhere
+        ->  idiom.permutation  permutation = lax.linalg.lu_pivots_to_permutation(pivots, 4)
+
 JAX's functions have the NaNs themselves. Where something else is done with what a routine gives, it stays.
 """
 
@@ -19,6 +22,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.per_device import PerDeviceProgram
+from shardc.analysis.usage import captured
 from shardc.backend.jax.solutions import ends, with_solutions
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
@@ -26,7 +30,7 @@ from shardc.backend.python.expressions import Expr, call, index
 from shardc.backend.python.ranges import splat
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
-from shardc.graph import Graph, Node, Region, walk
+from shardc.graph import Graph, Node, Region, is_integer, walk
 from shardc.ops import hlo
 from shardc.semantics.lapack import options_of, routine
 
@@ -37,6 +41,13 @@ pivots of getrf it gives something else.
 
 _FOUND = {"getrf": "GE"}
 """How `info` compares with 0 where something was found, unless EQ."""
+
+_CALLED = {
+    "getrf": ("factors", "pivots", "permutation"),
+    "syevd": ("vectors", "values"),
+    "gesdd": ("u", "s", "vh"),
+}
+"""What variables are called that JAX's function gives."""
 
 _VALUES = (1,)
 """The same where singular values alone are asked for."""
@@ -49,7 +60,7 @@ def with_factors(program: PerDeviceProgram) -> PerDeviceProgram:
     """The program with such calls as one node each; the given one stays as it is."""
     graph = program.graph
     bodies = [program.body, *(function.body for function in graph.functions.values())]
-    if not any(_routine(node) for body in bodies for node in walk(body)):
+    if not any(_routine(node) or node.name == hlo.while_.name for body in bodies for node in walk(body)):
         return program
     functions = {
         name: function
@@ -84,17 +95,51 @@ def _region(region: Region, graph: Graph) -> Region:
             found = _with_pivots(node, found, users, made, graph)
         if found:
             results, tests = found
-            attrs = {"routine": _routine(node), **options_of(node.attrs)}
+            name = str(_routine(node))
+            called = _CALLED[name] if len(results) > 1 or name != "gesdd" else ("s",)
+            attrs = {"routine": name, "called": called, **options_of(node.attrs)}
             calls[id(node)] = Node(node.id, idiom.factors.name, node.operands, results, attrs, (), node.loc)
             gone |= {id(test) for test in tests}
+    for node in region.nodes:
+        found = None if id(node) in gone else _permuted(node, users, made, graph)
+        if found:
+            calls[id(node)] = found
     nodes = [
-        replace(node, regions=tuple([_region(inner, graph) for inner in node.regions]))
+        calls.get(id(node)) or replace(node, regions=tuple([_region(inner, graph) for inner in node.regions]))
         if node.regions
         else calls.get(id(node), node)
         for node in region.nodes
         if id(node) not in gone
     ]
     return with_solutions(Region(region.args, nodes), graph)
+
+
+def _permuted(
+    node: Node, users: Mapping[int, Sequence[Node]], made: Mapping[int, Node], graph: Graph
+) -> Node | None:
+    """The permutation that pivots say, of a loop that makes it and nothing else that is used."""
+    if node.name != hlo.while_.name or not any(_is_counted(value, made) for value in node.operands):
+        return None
+    from shardc.backend.jax.permutations import permutation  # which runs a turn of a loop
+
+    for pivots in dict.fromkeys([*node.operands, *captured(node)]):
+        type = graph.type(pivots)
+        if not is_integer(type.dtype) or type.rank == 0 or _is_counted(pivots, made):
+            continue
+        place = permutation(graph, node, pivots, made)
+        if place is not None and not any(users.get(v) for v in node.results if v != node.results[place]):
+            (result,) = node.results[place : place + 1]
+            attrs = {"size": graph.type(result).shape[-1]}
+            return Node(node.id, idiom.permutation.name, (pivots,), (result,), attrs, (), node.loc)
+    return None
+
+
+def _is_counted(value: int, made: Mapping[int, Node]) -> bool:
+    """Whether it is made of the numbers of places."""
+    node = made.get(value)
+    while node is not None and node.name == hlo.broadcast_in_dim.name:
+        node = made.get(node.operands[0])
+    return node is not None and node.name == hlo.iota.name
 
 
 _Found = tuple[tuple[int, ...], list[Node]]
@@ -179,6 +224,13 @@ def factors(scope: Scope, node: Node) -> Several | Expr:
     x = scope.expr(node.operands[0])
     found = _PRINTED[str(node.attrs["routine"])](node, x)
     return found if len(node.results) == 1 else Several(found)
+
+
+@JAX.prints(idiom.permutation)
+def permutation_of(scope: Scope, node: Node) -> Expr:
+    """lax.linalg.lu_pivots_to_permutation(pivots, 4)"""
+    pivots = scope.expr(node.operands[0])
+    return call("lax.linalg.lu_pivots_to_permutation", pivots, str(node.attrs["size"]))
 
 
 def _eigh(node: Node, x: Expr) -> Expr:

@@ -28,8 +28,11 @@ class _Starts:
     converted for 200 rows. A literal has another type where 64 bits are the default.
     """
 
-    def __init__(self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int]) -> None:
-        shape = scope.type(node.operands[0]).shape[: len(starts)]
+    def __init__(
+        self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int], first: int = 0
+    ) -> None:
+        """The starts are those of the dimensions from `first` on."""
+        shape = scope.type(node.operands[0]).shape[first : first + len(starts)]
         types = [scope.type(start).dtype for start in starts]
         terms = [scope.term(start) for start in starts]
         same = all(dtype == scope.emission.default_integer for dtype in types)
@@ -193,15 +196,17 @@ def _table(scope: Scope, value: int, at_one_place: bool) -> Expr:
 
 @JAX.prints(idiom.layer)
 def layer(scope: Scope, node: Node) -> Expr:
-    """ws[i] along the first dimension; the index is clamped unless it is a loop's counter."""
+    """ws[i] along a dimension; the index is clamped unless it is a loop's counter."""
     stack, place = node.operands
+    axis = cast(int, node.attrs["axis"])
     if node.attrs["counter"]:
-        return index(scope.expr(stack), [scope.index(place)])
-    starts = _Starts(scope, node, [place], [1])
+        return index(scope.expr(stack), [*[":"] * axis, scope.index(place)])
+    starts = _Starts(scope, node, [place], [1], axis)
     return call(
         "lax.dynamic_index_in_dim",
         scope.expr(stack),
         starts.places[0],
+        axis=str(axis) if axis else None,
         keepdims="False",
         allow_negative_indices=starts.allowed(0),
     )
@@ -233,7 +238,7 @@ def _updates(scope: Scope, value: int) -> Expr:
 
 def _brackets(scope: Scope, node: Node, ids: Sequence[int]) -> list[Expr | str]:
     """What stands in the brackets of y[jnp.arange(4)[:, None], j]."""
-    rank = scope.type(ids[0]).rank
+    rank = cast(int, node.attrs["rank"])
     entries: list[Expr | str] = []
     for kind, number, size in cast("tuple[Entry, ...]", node.attrs["at"]):
         if kind == "numbers":
@@ -241,17 +246,26 @@ def _brackets(scope: Scope, node: Node, ids: Sequence[int]) -> list[Expr | str]:
             after = [":", *["None"] * (rank - 1 - number)]
             entries.append(index(numbers, after) if number + 1 < rank else numbers)
         else:
-            entries.append(scope.index(ids[number]) if kind == "index" else ":")
+            entries.append(_one_index(scope, ids[number], rank) if kind == "index" else ":")
     while entries[-1] == ":":
         entries.pop()
     return entries
+
+
+def _one_index(scope: Scope, value: int, rank: int) -> Expr:
+    """Of so many dimensions, or with one more of size 1."""
+    expr = scope.index(value)
+    return index(expr, [*[":"] * rank, "0"]) if scope.type(value).rank > rank else expr
 
 
 @JAX.prints(idiom.elements)
 def elements(scope: Scope, node: Node) -> Expr:
     """y[jnp.arange(4), j]"""
     table, *ids = node.operands
-    return index(scope.expr(table), _brackets(scope, node, ids))
+    if node.attrs["wraps"]:
+        return index(scope.expr(table), _brackets(scope, node, ids))
+    at = index(attribute(scope.expr(table), "at"), _brackets(scope, node, ids))
+    return method(at, "get", mode='"clip"', wrap_negative_indices="False")
 
 
 @JAX.prints(idiom.put_elements)
@@ -260,7 +274,8 @@ def put_elements(scope: Scope, node: Node) -> Expr:
     table, updates, *ids = node.operands
     scope.variable(table)
     at = index(attribute(scope.expr(table), "at"), _brackets(scope, node, ids))
-    return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
+    wraps = None if node.attrs["wraps"] else "False"
+    return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates), wrap_negative_indices=wraps)
 
 
 @JAX.prints(idiom.put_slices)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from shardc.backend.jax.casts import cast_to
+from shardc.backend.jax.composites import pulled
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.expressions import Expr, call, index, integers, raw, tuple_of
+from shardc.backend.python.expressions import Expr, call, integers, lambda_of, raw, tuple_of
 from shardc.backend.python.literals import scalar
 from shardc.backend.python.reductions import is_neutral
 from shardc.backend.python.regions import scalar_function
@@ -111,10 +112,11 @@ def _geometry(scope: Scope, node: Node) -> list[Expr]:
     """Dimensions, strides, padding and, unless they are 1, both dilations: lax.reduce_window's order."""
     rank = scope.type(node.operands[0]).rank
     ones = integers((1,) * rank)
+    padding = _padding(node, rank)
     items = [
         integers(ints(node, "window_dimensions")),
         unless_ones(node, "window_strides") or ones,
-        pairs(_padding(node, rank)),
+        raw('"VALID"') if {*padding} == {(0, 0)} else pairs(padding),
     ]
     dilations = [unless_ones(node, key) for key in ("base_dilations", "window_dilations")]
     return items + ([dilation or ones for dilation in dilations] if any(dilations) else [])
@@ -135,6 +137,5 @@ def select_and_scatter(scope: Scope, node: Node) -> Expr:
     first = scalar(identity(kind, dtype), dtype, scope.target)
     varies = scope.emission.varying.get(node.results[0], frozenset[str]())
     pool = call("lax.reduce_window", "x", first, f"lax.{kind}", *_geometry(scope, node))
-    operand = cast_to(scope, scope.expr(value), varies, value)
-    back = index(call("jax.vjp", raw(f"lambda x: {pool.text}"), operand), ["1"])
-    return index(call(back, cast_to(scope, scope.expr(source), varies, source)), ["0"])
+    operand, slopes = (cast_to(scope, scope.expr(each), varies, each) for each in (value, source))
+    return pulled(lambda_of("x", pool), operand, slopes)

@@ -115,12 +115,13 @@ def dynamic_slice(scope: Scope, node: Node) -> Expr:
 
 @NUMPY.prints(idiom.layer)
 def layer(scope: Scope, node: Node) -> Expr:
-    """ws[i] along the first dimension."""
+    """ws[i] along a dimension."""
     stack, place = node.operands
+    axis = cast(int, node.attrs["axis"])
     if node.attrs["counter"]:
-        return index(scope.expr(stack), [scope.index(place)])
-    last = str(scope.type(stack).shape[0] - 1)
-    return index(scope.expr(stack), [call("np.clip", scope.index(place), "0", last)])
+        return index(scope.expr(stack), [*[":"] * axis, scope.index(place)])
+    last = str(scope.type(stack).shape[axis] - 1)
+    return index(scope.expr(stack), [*[":"] * axis, call("np.clip", scope.index(place), "0", last)])
 
 
 @NUMPY.prints(idiom.put_layer)

@@ -178,6 +178,12 @@ def keyword(key: str, value: Expr | str) -> Expr:
     return Expr(f"{key}={value.head}", value.items, value.tail, TERNARY, value.reads, value.weight)
 
 
+def lambda_of(parameter: str, body: Expr) -> Expr:
+    """lambda x: body, as an item of a call; the body is a call."""
+    text = f"lambda {parameter}: "
+    return Expr(text + body.head, body.items, body.tail, TERNARY, body.reads - {parameter}, body.weight)
+
+
 def tuple_of(items: Sequence[Expr]) -> Expr:
     """(a, b), (a,) or ()."""
     return _display("(", items, ",)" if len(items) == 1 else ")", frozenset(), ATOM, 0)
@@ -243,6 +249,13 @@ def _side(op: str, side: Expr, level: int, right: bool = False) -> Expr:
 def unary(op: str, value: Expr) -> Expr:
     """-value, ~value."""
     return Expr(f"{op}{value.at(UNARY)}", level=UNARY, reads=value.reads, weight=value.weight + 1)
+
+
+def applied(function: Expr, tail: str, *reads: Expr) -> Expr:
+    """What a call gives with a `tail` that reads more; a long line is broken inside of the call."""
+    after = frozenset[str]().union(*(expr.reads for expr in reads))
+    weight = function.weight + sum(expr.weight for expr in reads) + 1
+    return Expr(function.head, function.items, function.tail + tail, POSTFIX, function.reads | after, weight)
 
 
 def attribute(value: Expr, field_name: str) -> Expr:

@@ -6,9 +6,9 @@
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
     select(i < 0, i + n, i); dynamic_slice  ->  idiom.sliced  lax.dynamic_slice_in_dim(x, i, 4)
-    dynamic_slice; reshape              ->  idiom.layer       ws[i]
+    dynamic_slice; reshape              ->  idiom.layer       ws[i], x[:, i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
-    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
+    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k) (turned.py)
     reshape; broadcast_in_dim           ->  broadcast_in_dim  x + bias, not x + bias[None, None]
     maximum(-inf, x)                    ->  idiom.same        x
     remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
@@ -32,18 +32,19 @@ from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.extremes import argmax, greatest, place
-from shardc.backend.python.gathers import at_one_place, take, without_ones
+from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
 from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
 from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
+from shardc.backend.python.moves import together
 from shardc.backend.python.names import source_name
-from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds, splat
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
+from shardc.backend.python.turned import of_transposed, transposed
 from shardc.graph import Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
@@ -203,14 +204,6 @@ def _spread(folder: _Folder, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs={**node.attrs, "broadcast_dimensions": kept})
 
 
-def _einsum(folder: _Folder, node: Node) -> Node | None:
-    made = folder.only(node.operands[0], hlo.dot_general.name)
-    if made is None or not is_einsum(made, [len(folder.shape(value)) for value in made.operands]):
-        return None
-    attrs = {**made.attrs, "permutation": node.attrs["permutation"]}
-    return replace(made, name=idiom.einsum.name, results=node.results, attrs=attrs, loc=node.loc)
-
-
 def _argmax(folder: _Folder, node: Node) -> Node | None:
     for attempt in (argmax, place):
         try:
@@ -226,6 +219,15 @@ def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
     if made is None:
         return None
     found = (attempt(folder, made) for attempt in (take, *MATCHERS[hlo.gather.name]))
+    return next((one for one in found if one is not None and one.name in folder.known), made)
+
+
+def _put_of_ones(folder: _Folder, node: Node) -> Node | None:
+    """table.at[ids].add(rows) of rows with a dimension of size 1 for the index is that of the rows."""
+    made = put_without_ones(folder, node)
+    if made is None:
+        return None
+    found = (attempt(folder, made) for attempt in MATCHERS[hlo.scatter.name])
     return next((one for one in found if one is not None and one.name in folder.known), made)
 
 
@@ -261,12 +263,14 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
-    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
+    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones, together),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
-    hlo.transpose.name: (_einsum,),
+    hlo.scatter.name: (_put_of_ones,),
+    hlo.dot_general.name: (of_transposed,),
+    hlo.transpose.name: (transposed, together),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),

@@ -1,7 +1,9 @@
-"""Gathers that are something simpler: what JAX makes of `x[ids]`, of `x[i]` and of slices under vmap.
+"""Gathers and scatters that are something simpler: what JAX makes of `x[ids]`, of `x[i]` and of slices under
+vmap.
 
 gather of whole slices                             ->  idiom.take              jnp.take(table, ids, axis=0)
 gather of slices of size 1; reshape without them   ->  gather without them     the same
+reshape to slices of size 1; scatter of them       ->  scatter without them    table.at[ids].add(rows)
 gather at one place                                ->  dynamic_slice           x[:, i:i + 1]
 """
 
@@ -12,7 +14,7 @@ from typing import Protocol, cast
 from msgspec.structs import replace
 
 from shardc.backend.python import idiom
-from shardc.graph import GatherDims, Node
+from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import hlo
 
 _RESHAPES = (hlo.reshape.name, hlo.broadcast_in_dim.name)
@@ -97,6 +99,32 @@ def without_ones(known: Known, node: Node) -> Node | None:
     simpler = replace(dims, offset_dims=offsets, collapsed_slice_dims=collapsed)
     attrs = {**made.attrs, "dimension_numbers": simpler}
     return replace(made, results=node.results, loc=node.loc, attrs=attrs)
+
+
+def put_without_ones(known: Known, node: Node) -> Node | None:
+    """The scatter of updates that a reshape gives dimensions of size 1 for what is indexed, without these."""
+    if len(node.operands) != 3:
+        return None
+    table, places, updates = node.operands
+    made = known.only(updates, *_RESHAPES)
+    if made is None:
+        return None
+    dims, shape = cast(ScatterDims, node.attrs["scatter_dimension_numbers"]), known.shape(updates)
+    gone = {*dims.inserted_window_dims, *dims.input_batching_dims}
+    kept = [dim for dim in range(len(known.shape(table))) if dim not in gone]
+    window = dict(zip(kept, dims.update_window_dims, strict=True))
+    mapped = dims.scatter_dims_to_operand_dims
+    ones = [dim for dim, of in window.items() if dim in mapped and shape[of] == 1]
+    left = [place for place in range(len(shape)) if place not in [window[dim] for dim in ones]]
+    if not ones or known.shape(made.operands[0]) != tuple(shape[place] for place in left):
+        return None
+    if made.attrs.get("broadcast_dimensions", tuple(left)) != tuple(left):
+        return None
+    windows = tuple(left.index(of) for dim, of in window.items() if dim not in ones)
+    inserted = tuple(sorted((*dims.inserted_window_dims, *ones)))
+    simpler = replace(dims, update_window_dims=windows, inserted_window_dims=inserted)
+    attrs = {**node.attrs, "scatter_dimension_numbers": simpler}
+    return replace(node, operands=(table, places, made.operands[0]), attrs=attrs)
 
 
 def at_one_place(known: Known, node: Node) -> Node | None:

@@ -11,7 +11,8 @@
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
     x.T.T, x[:, None].transpose(2, 1, 0)[0].T   ->  x                      moves.py
-    jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
+    jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0               exact_numbers.py
+    lax.pad(x, 0.0, ((-1, 0, 0),))              ->  x[1:]
     jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
 
 Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
@@ -19,35 +20,19 @@ Values vary over the same mesh axes afterwards: where(p, x, x) of a p that diffe
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-from functools import partial
-from typing import Any, Protocol, cast
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
+from shardc.backend.python.exact_numbers import Known, form_of_number, number
 from shardc.backend.python.moves import unmoved
 from shardc.backend.python.zero_signs import Floats
-from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, ScatterDims, identity, is_float
+from shardc.graph import LETTERS, DotDims, Node, ScatterDims, identity, is_float
 from shardc.ops import chlo, combiner, hlo
-
-
-class Known(Protocol):
-    """What is known of the program: see folding._Folder."""
-
-    graph: Graph
-    made: dict[int, Node]
-    varying: Mapping[int, frozenset[str]]
-
-    def only(self, value: int, *names: str) -> Node | None: ...
-
-    def shape(self, value: int) -> tuple[int, ...]: ...
-
-    def splat(self, value: int) -> object: ...
 
 
 def _same(known: Known, node: Node, value: int) -> Node | None:
@@ -192,37 +177,20 @@ def _spread_back(known: Known, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs=attrs)
 
 
-def _number(known: Known, node: Node) -> Node | None:
-    """What an operation gives for numbers, where a real number would not be rounded."""
-    result = node.results[0]
-    type = known.graph.type(result)
-    given = [known.splat(value) for value in node.operands]
-    wide = type.dtype in ("f32", "f64") or (node.name == hlo.convert.name and is_float(type.dtype))
-    if not wide or None in given or known.varying.get(result):
+def _cut(known: Known, node: Node) -> Node | None:
+    """Padding that is negative at ends and nowhere else is a slice."""
+    ends = [cast("tuple[int, ...]", node.attrs[key]) for key in ("edge_padding_low", "edge_padding_high")]
+    inner = cast("tuple[int, ...]", node.attrs["interior_padding"])
+    shape = known.shape(node.operands[0])
+    if any(inner) or any(end > 0 for end in (*ends[0], *ends[1])) or not any((*ends[0], *ends[1])):
         return None
-    numbers = [cast(np.generic, number).item() for number in given]
-    if not all(isinstance(number, (int, float)) and np.isfinite(number) for number in numbers):
-        return None
-    with np.errstate(all="ignore"):
-        found = type.numpy.type(_FLOATS[node.name](*numbers))
-    if not np.isfinite(found) or Fraction(float(found)) != _exactly(node.name, numbers):
-        return None
-    attrs = {"value": Dense(np.array(found), type.shape)}
-    return Node(node.id, hlo.constant.name, (), node.results, attrs, (), node.loc)
-
-
-def _exactly(name: str, numbers: list[Any]) -> Fraction | None:
-    sides = [Fraction(number) for number in numbers]
-    if name == hlo.divide.name and not sides[1]:
-        return None
-    if name == hlo.sqrt.name:
-        root = Fraction(float(np.sqrt(numbers[0])))
-        return root if root * root == sides[0] else None
-    return cast(Fraction, _FLOATS[name](*sides))
-
-
-def _quotient(x: Any, y: Any) -> Any:
-    return x / y
+    low, high = ends
+    attrs = {
+        "start_indices": tuple(-end for end in low),
+        "limit_indices": tuple(size + end for size, end in zip(shape, high, strict=True)),
+        "strides": (1,) * len(shape),
+    }
+    return Node(node.id, hlo.slice_.name, node.operands[:1], node.results, attrs, (), node.loc)
 
 
 def _scaled(known: Known, node: Node) -> Node | None:
@@ -259,35 +227,28 @@ def _transposed_product(known: Known, node: Node) -> Node | None:
 
 _SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
 _REDUCTIONS = ("sum", "max", "min", "prod")
-_FLOATS: dict[str, Callable[..., object]] = {
-    hlo.add.name: operator.add,
-    hlo.convert.name: operator.pos,
-    hlo.divide.name: _quotient,
-    hlo.multiply.name: operator.mul,
-    hlo.negate.name: operator.neg,
-    hlo.sqrt.name: np.sqrt,
-    hlo.subtract.name: operator.sub,
-    chlo.square.name: partial(pow, exp=2),
-}
 
 IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
-    chlo.square.name: (_number,),
-    hlo.add.name: (_number, _and_zero),
+    chlo.square.name: (number,),
+    hlo.add.name: (number, _and_zero),
     hlo.and_.name: (_neutral(True),),
     hlo.broadcast_in_dim.name: (_reshaped_back, _moved_back, _spread_back),
-    hlo.convert.name: (_number,),
-    hlo.divide.name: (_number, _by_one),
+    hlo.convert.name: (number,),
+    hlo.divide.name: (number, _by_one),
+    hlo.exponential.name: (number,),
+    hlo.log.name: (number,),
     hlo.dot_general.name: (_scaled,),
-    hlo.multiply.name: (_number, _by_one),
-    hlo.negate.name: (_number,),
+    hlo.multiply.name: (number, _by_one),
+    hlo.negate.name: (number,),
     hlo.or_.name: (_neutral(False),),
+    hlo.pad.name: (_cut,),
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
-    hlo.reshape.name: (_reshaped_back, _moved_back),
+    hlo.reshape.name: (form_of_number, _reshaped_back, _moved_back),
     hlo.scatter.name: (_into_one_place,),
     hlo.select.name: (_no_choice, _as_numbers),
-    hlo.sqrt.name: (_number,),
-    hlo.subtract.name: (_number, _less_nothing),
+    hlo.sqrt.name: (number,),
+    hlo.subtract.name: (number, _less_nothing),
     hlo.transpose.name: (_moved_back, _transposed_product),
 }
 """What to try of a node, by its name."""

@@ -33,8 +33,9 @@ drawn = _idiom(
 )
 elements = _idiom(
     "elements",
-    "Slices at an index of each of several dimensions, which are clamped, and of which negative ones count "
-    "from the end; `at` says what stands for each dimension (library_elements.Entry).",
+    "Slices at an index of each of several dimensions, of `rank` dimensions, which are clamped, and of which "
+    "negative ones count from the end where it `wraps`; `at` says what stands for each dimension "
+    "(library_elements.Entry).",
     variable="rows",
 )
 einsum = _idiom(
@@ -45,11 +46,15 @@ einsum = _idiom(
 eye = _idiom("eye", "Ones where the column is the row plus `diagonal`, of the result's dtype.")
 factors = _idiom(
     "factors",
-    "What a `routine` of LAPACK finds, NaN where it finds none; `symmetrizes` as `cholesky` does.",
+    "What a `routine` of LAPACK finds, NaN where it finds none; `symmetrizes` as `cholesky` does; `called`: "
+    "what each result is.",
     variable="factor",
 )
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
+permutation = _idiom(
+    "permutation", "Of `size` rows, that which the pivots of an LU factorisation say.", variable="permutation"
+)
 place_of_greatest = _idiom(
     "place_of_greatest", "Where the greatest along `axis` is, from the number on that is the second operand."
 )
@@ -63,7 +68,7 @@ isnan = _idiom("isnan", "Whether an element is no number.")
 item = _idiom("item", "What stands at the places `at` (dimension, number) along some dimensions, which go.")
 keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
 layer = _idiom(
-    "layer", "stack[i] along the first dimension; `counter`: i stays inside; `from_end`: as of `sliced`."
+    "layer", "stack[i] along the dimension `axis`; `counter`: i stays inside; `from_end`: as of `sliced`."
 )
 least = _idiom("least", "The least along `axis`, and where it is in the same way.", variable="least")
 linspace = _idiom(
@@ -139,6 +144,7 @@ VARIABLES = {
         greatest,
         keepdims,
         least,
+        permutation,
         pulled_back,
         sliced,
         solution,

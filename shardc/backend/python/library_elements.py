@@ -2,7 +2,8 @@
 
 A batch dimension, as jax.vmap makes it, is indexed by its own numbers. Indices count from the end if
 negative; `y[i, j]` takes the nearest element where there is none, `y.at[i, j].set(v)` leaves it out.
-Numbers that are known are places and slices: `y.at[:, 2:4].set(v)`.
+Where they do not count so, `.get` and `.set` say it. Numbers that are known are places and slices:
+`y.at[:, 2:4].set(v)`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ WHOLE: Entry = ("whole", 0, 0)
 
 def elements(run: Run, node: Node) -> Found:
     """Of the dimensions that are not cut, the starts say nothing."""
+    return _elements(run, node, True)
+
+
+def elements_by_numbers(run: Run, node: Node) -> Found:
+    """At indices that do not count from the end."""
+    return _elements(run, node, False)
+
+
+def _elements(run: Run, node: Node, wraps: bool) -> Found:
     table, places = node.operands
     run.same(_is_tested(run, node), False)
     dims, shape = cast(GatherDims, node.attrs["dimension_numbers"]), run.shape(table)
@@ -32,9 +42,11 @@ def elements(run: Run, node: Node) -> Found:
     indexed = dims.collapsed_slice_dims
     sizes = tuple(1 if dim in batch or dim in indexed else size for dim, size in enumerate(shape))
     run.same(node.attrs["slice_sizes"], sizes)
-    entries, ids = _entries(run, shape, places, batch, indexed, (dims.start_index_map, dims.index_vector_dim))
-    run.same(dims.offset_dims, _windows(entries, len(run.shape(ids[0]))))
-    return idiom.elements, [table, *ids], {"at": entries}
+    by = dims.start_index_map, dims.index_vector_dim
+    entries, ids = _entries(run, shape, places, batch, indexed, by, wraps)
+    rank = len(run.shape(places)) - (by[1] < len(run.shape(places)))
+    run.same(dims.offset_dims, _windows(entries, rank))
+    return idiom.elements, [table, *ids], {"at": entries, "rank": rank, "wraps": wraps}
 
 
 def rows_from_the_end(run: Run, node: Node) -> Found:
@@ -55,20 +67,32 @@ def rows_from_the_end(run: Run, node: Node) -> Found:
 
 def put_elements(run: Run, node: Node) -> Found:
     """All indices are of dimensions that are cut."""
+    return _put_elements(run, node, True)
+
+
+def put_elements_by_numbers(run: Run, node: Node) -> Found:
+    """At indices that do not count from the end."""
+    return _put_elements(run, node, False)
+
+
+def _put_elements(run: Run, node: Node, wraps: bool) -> Found:
     run.same(len(node.operands), 3)
     table, places, updates = node.operands
     dims, shape = cast(ScatterDims, node.attrs["scatter_dimension_numbers"]), run.shape(table)
     batch = dict(zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True))
     indexed, mapped = dims.inserted_window_dims, dims.scatter_dims_to_operand_dims
     run.same(sorted(mapped), sorted(indexed))
-    entries, ids = _entries(run, shape, places, batch, indexed, (mapped, dims.index_vector_dim))
-    windows = _windows(entries, len(run.shape(ids[0])))
+    by = mapped, dims.index_vector_dim
+    entries, ids = _entries(run, shape, places, batch, indexed, by, wraps)
+    rank = len(run.shape(places)) - (by[1] < len(run.shape(places)))
+    windows = _windows(entries, rank)
     whole = [size for entry, size in zip(entries, shape, strict=True) if entry == WHOLE]
     run.same(dims.update_window_dims, windows)
     run.same([run.shape(updates)[dim] for dim in windows], whole)
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
-    return idiom.put_elements, [table, updates, *ids], {"at": entries, "kind": kind}
+    attrs: dict[str, object] = {"at": entries, "kind": kind, "rank": rank, "wraps": wraps}
+    return idiom.put_elements, [table, updates, *ids], attrs
 
 
 def put_slices(run: Run, node: Node) -> Found:
@@ -111,9 +135,15 @@ def _is_tested(run: Run, node: Node) -> bool:
 
 
 def _entries(
-    run: Run, shape: Dims, places: int, batch: dict[int, int], indexed: Dims, by: tuple[Dims, int]
+    run: Run,
+    shape: Dims,
+    places: int,
+    batch: dict[int, int],
+    indexed: Dims,
+    by: tuple[Dims, int],
+    wraps: bool,
 ) -> tuple[tuple[Entry, ...], list[int]]:
-    """What stands for each dimension, and the indices, of one shape."""
+    """What stands for each dimension, and the indices, of one shape, or columns where they do not wrap."""
     mapped, vector = by
     run.same(bool(indexed) and set(indexed) <= set(mapped), True)
     full = run.shape(places)
@@ -127,7 +157,8 @@ def _entries(
             entries.append(("numbers", along, size))
         elif dim in indexed:
             entries.append(("index", len(ids), 0))
-            ids.append(_index(run, parts[mapped.index(dim)], apart, size))
+            part = parts[mapped.index(dim)]
+            ids.append(_index(run, part, apart, size) if wraps else _as_it_is(run, part, apart, vector))
         else:
             entries.append(WHOLE)
     return tuple(entries), ids
@@ -154,6 +185,15 @@ def _index(run: Run, part: int, shape: Dims, size: int) -> int:
     ids = from_the_end(apart, part, size)
     run.same(run.shape(ids), shape)
     return ids
+
+
+def _as_it_is(run: Run, part: int, shape: Dims, vector: int) -> int:
+    """The same, as they are: of the shape, or with a last dimension of size 1."""
+    made = run.program.made.get(part)
+    if made is not None and made.name == hlo.reshape.name and run.shape(made.operands[0]) == shape:
+        return made.operands[0]
+    run.same(run.shape(part) == shape or (run.shape(part) == (*shape, 1) and vector == len(shape)), True)
+    return part
 
 
 def _windows(entries: Sequence[Entry], rank: int) -> Dims:

@@ -34,7 +34,13 @@ from typing import cast
 
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, repeated, stack
-from shardc.backend.python.library_elements import elements, put_elements, put_slices
+from shardc.backend.python.library_elements import (
+    elements,
+    elements_by_numbers,
+    put_elements,
+    put_elements_by_numbers,
+    put_slices,
+)
 from shardc.backend.python.library_factors import cholesky, symmetrized, triangular_cholesky
 from shardc.backend.python.library_gradients import (
     gelu_gradient,
@@ -213,11 +219,13 @@ MATCHERS = {
     hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers))),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
     idiom.factors.name: (matching(symmetrized),),
-    hlo.gather.name: tuple(map(matching, (take_along_clipped, elements, take_rows_clipped))),
+    hlo.gather.name: tuple(
+        map(matching, (take_along_clipped, elements, take_rows_clipped, elements_by_numbers))
+    ),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
     hlo.reshape.name: (matching(repeated),),
-    hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices))),
+    hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices, put_elements_by_numbers))),
     hlo.select.name: tuple(
         map(matching, (logaddexp, take_along, take_filled, cholesky, triangular_cholesky))
     ),

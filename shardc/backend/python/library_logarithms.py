@@ -74,7 +74,8 @@ def logaddexp(run: Run, node: Node) -> Found:
         if made is None or made.name != hlo.log_plus_one.name:
             continue
         powers = run.node(run.node(logarithm, hlo.log_plus_one).operands[0], hlo.exponential)
-        size = run.node(run.node(powers.operands[0], hlo.negate).operands[0], hlo.abs_)
+        negated = run.node(powers.operands[0], hlo.negate)
+        size = Run(run.program).node(negated.operands[0], hlo.abs_)  # which others may use, too
         run.same(size.operands[0], difference)
         maximum = Run(run.program).node(greatest, hlo.maximum)  # a relu, which others may use
         if difference in maximum.operands:

@@ -1,6 +1,7 @@
-"""Changes of shape that come back to where they began.
+"""Changes of shape that come back to where they began, or are one transpose or reshape together.
 
     x.T[:, :, None].transpose(1, 2, 0)[:, 0]    ->  x
+    x[:, :, None].transpose(1, 2, 0)[:, 0]      ->  x.T
 
 What is followed are the dimensions that are not of size 1: transposes reorder them, and reshapes that only
 add or take dimensions of size 1 leave their order.
@@ -9,7 +10,7 @@ add or take dimensions of size 1 leave their order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Protocol, cast
 
 from shardc.graph import Graph, Node
 from shardc.ops import hlo
@@ -18,6 +19,14 @@ _FURTHEST = 8
 """So many changes are looked back."""
 
 Dims = tuple[int, ...]
+
+
+class Known(Protocol):
+    """What is known of the program: see folding._Folder."""
+
+    graph: Graph
+
+    def only(self, value: int, *names: str) -> Node | None: ...
 
 
 def unmoved(graph: Graph, node: Node, made: Mapping[int, Node]) -> int | None:
@@ -39,6 +48,37 @@ def unmoved(graph: Graph, node: Node, made: Mapping[int, Node]) -> int | None:
             return None
         step = following
     return None
+
+
+def together(known: Known, node: Node) -> Node | None:
+    """Several changes of shape of a value as one: a reshape where what is not of size 1 keeps its order, a
+    transpose between shapes without dimensions of size 1.
+    """
+    result = known.graph.type(node.results[0])
+    order, step, found = tuple(range(sum(size != 1 for size in result.shape))), node, None
+    for count in range(_FURTHEST):
+        before = order_of(known.graph, step)
+        if before is None:
+            break
+        order = tuple([before[dim] for dim in order])
+        (source,) = step.operands
+        if count:
+            found = _as_one(known.graph, node, source, order) or found
+        following = known.only(source, *_MOVES)
+        if following is None:
+            break
+        step = following
+    return found
+
+
+def _as_one(graph: Graph, node: Node, source: int, order: Dims) -> Node | None:
+    (result,) = node.results
+    if order == tuple(range(len(order))):
+        return Node(node.id, hlo.reshape.name, (source,), node.results, {}, (), node.loc)
+    if 1 in graph.type(source).shape or 1 in graph.type(result).shape:
+        return None
+    attrs = {"permutation": order}
+    return Node(node.id, hlo.transpose.name, (source,), node.results, attrs, (), node.loc)
 
 
 def order_of(graph: Graph, node: Node) -> Dims | None:

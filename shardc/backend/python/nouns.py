@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from shardc.backend.python import idiom
 from shardc.graph import Node
 from shardc.ops import find, hlo, spmd
@@ -18,10 +20,14 @@ _UPDATES = frozenset(
 _SUMS = (spmd.all_reduce.name, spmd.reduce_scatter.name)
 
 
-def noun(node: Node | None) -> str:
-    """The variable for a result of the node, as its definition says; `t` where nothing says more."""
+def noun(node: Node | None, place: int = 0) -> str:
+    """The variable for the result of the node at a place, as it says itself, or else its definition; `t`
+    where nothing says more.
+    """
     if node is None:
         return "t"
+    if "called" in node.attrs:
+        return str(cast("tuple[str, ...]", node.attrs["called"])[place])
     definition = find(node.name)
     return definition.spelling.variable if definition else idiom.VARIABLES.get(node.name, "t")
 

@@ -72,6 +72,8 @@ def is_transposed(dims: DotDims, lhs_rank: int, rhs_rank: int) -> bool:
 
 def is_einsum(node: Node, ranks: list[int]) -> bool:
     """Whether no `@` says it, with transposed operands or without."""
+    if "permutation" in node.attrs:
+        return True
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     swapped = ranks == [2, 2] and not dims.lhs_batching and dims.lhs_contracting == (0,)
     return not (is_matmul(dims, *ranks) or is_transposed(dims, *ranks) or swapped)
@@ -125,7 +127,7 @@ def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
 def _product(scope: Scope, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str, str | None]) -> Expr:
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     ranks = [scope.type(value).rank for value in node.operands]
-    if any(keywords.values()) and is_matmul(dims, *ranks):
+    if any(keywords.values()) and is_matmul(dims, *ranks) and "permutation" not in node.attrs:
         return call(f"{scope.target.xp}.matmul", lhs, rhs, **keywords)
     if any(keywords.values()) or is_einsum(node, ranks):
         return call(f"{scope.target.xp}.einsum", _quoted(node, ranks), lhs, rhs, **keywords)

@@ -188,14 +188,27 @@ def define_classes(writer: Writer, interface: Interface, array: str) -> None:
                 writer.docstring(*paragraphs(docs[branch.record]))
                 writer.blank()
             for field, item in zip(branch.fields, branch.items, strict=True):
-                writer.line(f"{field}: {_annotation(item, array)}")
+                writer.line(f"{field}: {_annotation(item, array, writer.room(f'{field}: '))}")
         writer.blank(2)
 
 
-def _annotation(tree: Tree, array: str) -> str:
+def _annotation(tree: Tree, array: str, room: int) -> str:
+    """Its type, with as much of what is inside as fits on the line."""
+    texts = [_to(tree, array, depth) for depth in range(_depth(tree), -1, -1)]
+    return next((text for text in texts if len(text) <= room), texts[-1])
+
+
+def _to(tree: Tree, array: str, depth: int) -> str:
+    """The type of a tree down to a depth."""
     if tree is None:
         return array
-    items = [_annotation(item, array) for item in tree.items]
+    if tree.record or depth == 0:
+        return tree.record or ("dict" if tree.is_dict else "tuple")
+    items = [_to(item, array, depth - 1) for item in tree.items]
     if tree.is_dict:
         return f"dict[str, {' | '.join(dict.fromkeys(items))}]"
-    return tree.record or f"tuple[{', '.join(items) or '()'}]"
+    return f"tuple[{', '.join(items) or '()'}]"
+
+
+def _depth(tree: Tree) -> int:
+    return 0 if tree is None else 1 + max(map(_depth, tree.items), default=0)

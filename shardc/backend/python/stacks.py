@@ -1,6 +1,6 @@
 """One part of many: `ws[i]` of a stack, `ys.at[i].set(y)`, `x[:, 3]`.
 
-dynamic_slice; reshape           ->  idiom.layer        ws[i]
+dynamic_slice; reshape           ->  idiom.layer        ws[i], x[:, i]
 reshape; dynamic_update_slice    ->  idiom.put_layer    ys.at[i].set(y)
 slice; reshape                   ->  idiom.item         x[:, 3]
 """
@@ -32,13 +32,16 @@ def layer(folder: Program, node: Node) -> Node | None:
     made = folder.only(node.operands[0], hlo.dynamic_slice.name, idiom.sliced.name)
     if made is None:
         return None
-    stack, start = made.operands[0], made.operands[1]
-    shape = folder.shape(stack)
-    if folder.shape(node.results[0]) != shape[1:] or made.attrs["slice_sizes"] != (1, *shape[1:]):
+    stack, *starts = made.operands
+    shape, sizes = folder.shape(stack), cast("tuple[int, ...]", made.attrs["slice_sizes"])
+    cut = [dim for dim, size in enumerate(sizes) if size != shape[dim]] or [0]
+    axis, size = cut[0], shape[cut[0]]
+    if len(cut) > 1 or sizes[axis] != 1 or folder.shape(node.results[0]) != shape[:axis] + shape[axis + 1 :]:
         return None
-    from_end = cast("tuple[bool, ...]", made.attrs.get("from_end", (False,)))
-    attrs = {"counter": _inside(folder, start, shape[0]), "from_end": from_end[:1]}
-    return Node(node.id, idiom.layer.name, (stack, start), node.results, attrs, (), node.loc)
+    from_end = cast("tuple[bool, ...]", made.attrs.get("from_end", (False,) * len(shape)))
+    inside = _inside(folder, starts[axis], size)
+    attrs = {"axis": axis, "counter": inside, "from_end": from_end[axis : axis + 1]}
+    return Node(node.id, idiom.layer.name, (stack, starts[axis]), node.results, attrs, (), node.loc)
 
 
 def put_layer(folder: Program, node: Node) -> Node | None:

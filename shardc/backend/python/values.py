@@ -161,8 +161,8 @@ class Values:
             return
         variables: list[str] = []
         bindings: list[Line] = []
-        for value in node.results:
-            wish = noun(node)
+        for place, value in enumerate(node.results):
+            wish = noun(node, place)
             variables.append(self.fresh(value, wish) if self.uses.count.get(value) else "_")
             if variables[-1] != "_":
                 self.remember(value, Term(name(variables[-1]), self.type(value).shape, free=True))

@@ -111,6 +111,7 @@ def _layers(scope: Scope, node: Node, loop: Carried, counter: int) -> list[Node]
         if inner.name == idiom.layer.name
         and inner.operands[1] == counter
         and inner.operands[0] in fixed
+        and inner.attrs["axis"] == 0
         and scope.type(inner.operands[0]).shape[0] == loop.counted.stop
     ]
     return layers if scope.uses.count[counter] == len(layers) + 1 else []
@@ -154,12 +155,12 @@ def _assign(inner: ShardScope, names: Sequence[str], exprs: Sequence[Expr]) -> N
 def layer(scope: Scope, node: Node) -> Expr:
     """One layer of a stack where no loop names it."""
     stack, start = node.operands
-    shape = scope.type(stack).shape
+    shape, axis = scope.type(stack).shape, cast(int, node.attrs["axis"])
     zero = raw(f"{scope.type(start).dtype}(0)")
-    starts = [scope.expr(start), *[zero] * (len(shape) - 1)]
-    record = Expr("{slice_sizes=", (), f"{sizes((1, *shape[1:]))}}}")
+    starts = [scope.expr(start) if dim == axis else zero for dim in range(len(shape))]
+    record = Expr("{slice_sizes=", (), f"{sizes((*shape[:axis], 1, *shape[axis + 1 :]))}}}")
     part = call("op", raw(quoted(hlo.dynamic_slice.name)), scope.expr(stack), *starts, record)
-    return call("reshape", part, sizes(shape[1:]))
+    return call("reshape", part, sizes(shape[:axis] + shape[axis + 1 :]))
 
 
 # ---- choices and calls

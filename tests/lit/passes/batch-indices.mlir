@@ -52,3 +52,49 @@ func.func @added(%y: tensor<4x8xf32>, %j: tensor<4x1xi32>, %v: tensor<4xf32>) ->
   }) : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4xf32>) -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// Whole rows are taken: where a row starts is no index, whatever it says.
+// CHECK-LABEL: func.func @rows_taken
+// CHECK:         "stablehlo.gather"(%y, %i)
+// CHECK-SAME:      offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]
+func.func @rows_taken(%y: tensor<8x4xf32>, %i: tensor<3x1xi32>, %o: tensor<3x1xi32>) -> tensor<3x4xf32> {
+  %at = stablehlo.concatenate %i, %o, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  %r = "stablehlo.gather"(%y, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<3x2xi32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// Whole rows are given at 0, the only place to which the second index is moved.
+// CHECK-LABEL: func.func @rows_given
+// CHECK-DAG:     %[[LOW:.*]] = stablehlo.constant dense<0> : tensor<3x1xi32>
+// CHECK-DAG:     %[[HIGH:.*]] = stablehlo.constant dense<7> : tensor<3x1xi32>
+// CHECK:         %[[AT:.*]] = stablehlo.clamp %[[LOW]], %i, %[[HIGH]]
+// CHECK:         "stablehlo.scatter"(%y, %[[AT]], %v)
+// CHECK-SAME:      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]
+func.func @rows_given(%y: tensor<8x4xf32>, %i: tensor<3x1xi32>, %o: tensor<3x1xi32>, %v: tensor<3x4xf32>) -> tensor<8x4xf32> {
+  %at = stablehlo.concatenate %i, %o, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  %low = stablehlo.constant dense<0> : tensor<3x2xi32>
+  %ends = stablehlo.constant dense<[7, 0]> : tensor<2xi32>
+  %most = stablehlo.constant dense<100> : tensor<2xi32>
+  %end = stablehlo.minimum %ends, %most : tensor<2xi32>
+  %high = stablehlo.broadcast_in_dim %end, dims = [1] : (tensor<2xi32>) -> tensor<3x2xi32>
+  %in = stablehlo.clamp %low, %at, %high : tensor<3x2xi32>
+  %r = "stablehlo.scatter"(%y, %in, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<3x2xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// A row that would start elsewhere is not given.
+// CHECK-LABEL: func.func @rows_left_out
+// CHECK:         "stablehlo.scatter"(%y, %at, %v)
+func.func @rows_left_out(%y: tensor<8x4xf32>, %i: tensor<3x1xi32>, %o: tensor<3x1xi32>, %v: tensor<3x4xf32>) -> tensor<8x4xf32> {
+  %at = stablehlo.concatenate %i, %o, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  %r = "stablehlo.scatter"(%y, %at, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8x4xf32>, tensor<3x2xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}

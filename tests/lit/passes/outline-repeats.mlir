@@ -99,3 +99,24 @@ func.func @named(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> ten
   } : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Of what does not hang together no part has three operations: that is no layer.
+// CHECK-LABEL: @apart
+// CHECK-NOT: func.call
+sdy.mesh @ring = <["r"=4]>
+func.func @apart(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0:4 = sdy.manual_computation(%x, %y, %z) in_shardings=[<@ring, [{"r"}]>, <@ring, [{"r"}]>, <@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>, <@ring, [{"r"}]>, <@ring, [{"r"}]>, <@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>, %v: tensor<2xf32>, %w: tensor<2xf32>) {
+    %1 = stablehlo.multiply %a, %v : tensor<2xf32>
+    %2 = stablehlo.sine %1 : tensor<2xf32>
+    %3 = stablehlo.add %a, %w : tensor<2xf32>
+    %4 = stablehlo.tanh %3 : tensor<2xf32>
+    %5 = stablehlo.multiply %v, %w : tensor<2xf32>
+    %6 = stablehlo.sine %5 : tensor<2xf32>
+    %7 = stablehlo.add %v, %a : tensor<2xf32>
+    %8 = stablehlo.tanh %7 : tensor<2xf32>
+    sdy.return %2, %4, %6, %8 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  } : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

@@ -309,3 +309,50 @@ func.func @sums(%i: tensor<i32>, %x: tensor<f32>) -> (tensor<i32>, tensor<i32>, 
   %9 = stablehlo.add %8, %half : tensor<f32>
   return %1, %3, %5, %7, %9 : tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<f32>
 }
+
+// Equal calls and loops are one; what draws numbers is not, nor what is called with others.
+// CHECK-LABEL: @equal_bodies
+// CHECK: [[ONE:%.*]] = func.call @layer(%x, %y)
+// CHECK-NEXT: [[OTHER:%.*]] = func.call @layer(%y, %x)
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.while
+// CHECK: [[A:%.*]] = func.call @drawn(%x)
+// CHECK-NEXT: [[B:%.*]] = func.call @drawn(%x)
+// CHECK: return [[ONE]], [[ONE]], [[OTHER]], [[LOOP:%.*]], [[LOOP]], [[A]], [[B]]
+func.func @equal_bodies(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = func.call @layer(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = func.call @layer(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = func.call @layer(%y, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = stablehlo.while(%iterArg = %x) : tensor<4xf32>
+  cond {
+    %p = stablehlo.constant dense<false> : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = stablehlo.add %iterArg, %y : tensor<4xf32>
+    stablehlo.return %n : tensor<4xf32>
+  }
+  %4 = stablehlo.while(%iterArg = %x) : tensor<4xf32>
+  cond {
+    %p = stablehlo.constant dense<false> : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = stablehlo.add %iterArg, %y : tensor<4xf32>
+    stablehlo.return %n : tensor<4xf32>
+  }
+  %5 = func.call @drawn(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = func.call @drawn(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+func.func private @layer(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<4xf32>
+  %1 = stablehlo.subtract %0, %y : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @drawn(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %shape = stablehlo.constant dense<4> : tensor<1xi64>
+  %0 = stablehlo.rng %zero, %one, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+  %1 = stablehlo.add %0, %x : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}

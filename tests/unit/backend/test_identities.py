@@ -33,6 +33,13 @@ GONE = {
     "a number of numbers": (lambda x: x * -jnp.square(jnp.float32(0.5)), "square"),
     "a number times an array": (lambda x: jnp.einsum(",ab->ab", jnp.sum(x), x), "einsum"),
     "a product transposed": (lambda x: (x[0:4].T @ x[4:8]).T, ".T)"),
+    "a transpose by way of more dimensions": (
+        lambda x: jnp.exp(x)[:, :, None].transpose(1, 2, 0)[:, 0] * 2,
+        "None",
+    ),
+    "the logarithm of one": (lambda x: x * jnp.log(jnp.float32(1) + jnp.float32(1) - 1), "log"),
+    "a number in another shape": (lambda x: x * jnp.full((8,), 2.0, jnp.float32).reshape(8, 1), "None"),
+    "padding that is negative": (lambda x: jax.lax.pad(x, np.float32(0), ((-1, 0, 0), (0, -2, 0))), "pad("),
     "an array transposed twice": (lambda x: x * jnp.cos(x).T.T, ".T"),
     "a condition as numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(1), jnp.float32(0)), "where"),
     "the one place of a dimension": (

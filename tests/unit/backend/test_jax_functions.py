@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+import shardc
+from tests.tolerance import assert_near
+
 rng = np.random.default_rng(0)
 
 
@@ -214,3 +217,49 @@ def test_64_bits_inside_leave_the_callers_jax_as_it_is(check):
 def test_an_index_that_is_never_negative_is_given_as_it_is(check):
     text, _ = check(lambda x, n: lax.switch(n, [jnp.sin, jnp.cos, jnp.tanh], x), f(8), np.int32(1))
     assert "lax.switch(jnp.clip(n, 0, 2), [branch0, branch1, branch2])" in text.replace("arg1", "n")
+
+
+@pytest.mark.parametrize("precision", [None, "highest"])
+def test_transposes_around_a_product_are_its_letters(check, precision):
+    """Whatever the order, and where the operands' own would be that of `@`."""
+
+    def vmapped(x, w):
+        return jax.vmap(lambda row: jnp.matmul(w, row, precision=precision), in_axes=2, out_axes=2)(x)
+
+    def turned(x, w):
+        return jnp.einsum(
+            "cab,dca->bd", x.transpose(1, 0, 2), w.transpose(2, 1, 0), precision=precision
+        ).transpose(1, 0)
+
+    def matrices(x, w):
+        return jnp.einsum("abc,cd->dba", x.transpose(2, 1, 0), w[0].T, precision=precision)
+
+    x, w = f(3, 4, 5), f(3, 4, 6)
+    text, _ = check(vmapped, f(4, 2, 3), f(5, 4))
+    assert ".transpose(" not in text
+    for function in (turned, matrices):
+        text, _ = check(function, x, w) if function is turned else check(function, f(4, 2, 3), f(1, 5, 4))
+        assert ".transpose(" not in text and ".T" not in text
+
+
+def test_a_transpose_of_a_transpose_is_one(check):
+    text, _ = check(lambda x: jnp.exp(x).transpose(1, 0, 2).transpose(0, 2, 1) * 2, f(2, 3, 4))
+    assert text.count("transpose(") == 1
+
+
+def test_a_column_by_number_is_indexed(check):
+    """Inside of a loop by its counter, elsewhere clamped."""
+
+    def columns(x, k):
+        def step(i, total):
+            return total + jax.lax.dynamic_index_in_dim(x, i, 1, keepdims=False) * x[:, k]
+
+        return jax.lax.fori_loop(0, 6, step, jnp.zeros(4))
+
+    program = shardc.from_jax(columns, f(4, 6), np.int32(0))
+    assert "x[:, i]" in program.source
+    assert "lax.dynamic_index_in_dim(x, k, axis=1, keepdims=False)" in program.source
+    for k in (2, -1, 7, -9):
+        x, at = f(4, 6), np.int32(k)
+        assert_near(program.main(x, at), jax.jit(columns)(x, at))
+        check(columns, x, at)

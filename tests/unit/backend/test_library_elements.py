@@ -39,6 +39,16 @@ CASES: list[tuple[Callable[..., Any], list[Any], str]] = [
     (of_rows(lambda y, j: y[:, j]), [Y, J], "y[jnp.arange(2), :, j]"),
     (of_rows(lambda y, i, j, v: y.at[i, j].add(v)), [Y, J, K, NEW], "y.at[jnp.arange(2), i, j].add(v)"),
     (of_rows(lambda y, j, v: y.at[j].max(v)), [Y, J, NEW_ROWS], "y.at[jnp.arange(2), j].max(v)"),
+    (
+        of_rows(lambda y, j: y.at[j].get(mode="clip", wrap_negative_indices=False)),
+        [FLAT, J],
+        'y.at[jnp.arange(2), j].get(mode="clip", wrap_negative_indices=False)',
+    ),
+    (
+        of_rows(lambda y, j, v: y.at[j].add(v, wrap_negative_indices=False)),
+        [FLAT, J, NEW],
+        "y.at[jnp.arange(2), j].add(v, wrap_negative_indices=False)",
+    ),
 ]
 
 
@@ -55,6 +65,22 @@ def test_indices_of_two_dimensions_that_are_whole() -> None:
     program = shardc.from_jax(lambda y, i, j: y[i, :, j], Y, J, K)
     assert "    return y[i, :, j]\n" in program.source
     np.testing.assert_array_equal(program.main(Y, J, K), jax.jit(lambda y, i, j: y[i, :, j])(Y, J, K))
+
+
+def test_rows_by_an_index_each() -> None:
+    """As a vmapped embedding's: the columns, all of which are taken, are no index, nor in gradients."""
+
+    def gradient(y: Any, j: Any) -> Any:
+        def squares(y: Any) -> Any:
+            rows = jax.vmap(lambda at: y[at])(j)
+            return jnp.sum(rows * rows)
+
+        return jax.grad(squares)(y)
+
+    program = shardc.from_jax(gradient, Y, J)
+    assert "lax." not in program.source.partition("\ndef main")[0].partition("def device_main")[2]
+    assert "jnp.clip(" in program.source and ".at[" in program.source and "].add(" in program.source
+    np.testing.assert_array_equal(program.main(Y, J), jax.jit(gradient)(Y, J))
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ IDIOMS = {
     "logaddexp": (lambda x: jnp.logaddexp(x, x[0]), "jnp.logaddexp(x, "),
     "softplus": (jax.nn.softplus, "jax.nn.softplus(x)"),
     "softplus beside relu": (lambda x: (jax.nn.relu(x), jax.nn.softplus(x)), "jax.nn.softplus(x)"),
+    "softplus beside a size": (lambda x: (jnp.abs(x), jax.nn.softplus(x)), "jax.nn.softplus(x)"),
     "log_sigmoid": (lambda x: jax.nn.log_sigmoid(-x), "-jax.nn.softplus(x)"),
     "mean": (lambda x: x.mean(-1), "jnp.mean(x, axis=1)"),
     "var": (lambda x: x.var(-1), "jnp.var(x, axis=1)"),
@@ -224,11 +225,11 @@ IDIOMS = {
         "jnp.linalg.solve(",
     ),
     "inverse": (lambda x: jnp.linalg.inv(square(x)), "jnp.linalg.solve("),
-    "lu": (lambda x: jax.lax.linalg.lu(square(x)), "factor, factor_1, factor_2 = lax.linalg.lu("),
-    "determinant": (lambda x: jnp.linalg.slogdet(square(x)), "factor, factor_1, _ = lax.linalg.lu("),
+    "lu": (lambda x: jax.lax.linalg.lu(square(x)), "factors, pivots, permutation = lax.linalg.lu("),
+    "determinant": (lambda x: jnp.linalg.slogdet(square(x)), "factors, pivots, _ = lax.linalg.lu("),
     "solve in a training step": (
         jax.grad(lambda x: jnp.linalg.solve(square(x), x.reshape(8, 4, 4)).sum()),
-        "factor, _, factor_1 = lax.linalg.lu(",
+        "factors, _, permutation = lax.linalg.lu(",
     ),
     "moved and back": (lambda x: x.T[:, None].transpose(1, 2, 0).reshape(8, 16) + 1, "return x + 1.0"),
     "cholesky": (lambda x: jnp.linalg.cholesky(square(x)), "jnp.linalg.cholesky("),
@@ -376,3 +377,15 @@ def test_one_place_of_blocks_of_a_whole_array(place: int, wraps: bool) -> None:
     program = shardc.from_jax(put, *args, in_shardings=(whole,) * 3, out_shardings=way)
     assert "lax.optimization_barrier(" in program.source and ".multiply(" in program.source
     assert_near(program.main(*args), jax.jit(put)(*args))
+
+
+def test_a_loop_of_swaps_is_one_call() -> None:
+    def rows(pivots: Any) -> Any:
+        return jax.lax.linalg.lu_pivots_to_permutation(pivots, 8)
+
+    pivots = np.array([[3, 1, 7, 5], [0, 4, 2, 6]], np.int32)
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    way = jax.sharding.NamedSharding(mesh, P("data"))
+    program = shardc.from_jax(rows, pivots, in_shardings=(way,))
+    assert "return lax.linalg.lu_pivots_to_permutation(pivots, 8)" in program.source
+    np.testing.assert_array_equal(program.main(pivots), rows(pivots))

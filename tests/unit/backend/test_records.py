@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -149,3 +149,21 @@ def test_any_key_of_a_dict_is_in_the_names_of_tables(keys: list[str]):
     places = leaf_places(Branch((None,) * len(keys), "", tuple(keys)), "p")
     table = ast.literal_eval(f"{{{', '.join(f'{table_key(place)}: {i}' for i, place in enumerate(places))}}}")
     assert arguments_of(table) == [{key: i for i, key in enumerate(keys)}]
+
+
+def test_the_type_of_a_deep_tree_is_told_as_far_as_it_fits():
+    jax = pytest.importorskip("jax")
+
+    class Moments(NamedTuple):
+        mu: dict[str, Any]
+        nu: dict[str, Any]
+
+    layer = {"attention": {"query": {"kernel": tensors((4,))[0]}, "scale": tensors((4,))[0]}}
+    deep = {"blocks": (layer, layer), "out": tensors((4,))[0]}
+    given = Moments(deep, {"w": tensors((4,))[0]})
+    program = shardc.from_jax(lambda state: jax.tree.map(lambda x: x * 2, state), given)
+    fields = [line for line in program.source.splitlines() if line.startswith(("    mu: ", "    nu: "))]
+    assert fields == [
+        "    mu: dict[str, tuple[dict[str, dict], dict[str, dict]] | jax.Array]",
+        "    nu: dict[str, jax.Array]",
+    ]

@@ -80,9 +80,10 @@ def part(it: Evaluation) -> Allocation:
 
 @allocates(idiom.layer)
 def layer(it: Evaluation) -> Allocation:
-    """ws[i]"""
-    value = it.operands[0]
-    return Allocation(View(value.buffer, value.shape[1:], value.strides[1:]))
+    """ws[i], x[:, i]"""
+    value, axis = it.operands[0], cast(int, it.node.attrs["axis"])
+    shape, strides = ((*of[:axis], *of[axis + 1 :]) for of in (value.shape, value.strides))
+    return Allocation(View(value.buffer, shape, strides))
 
 
 @allocates(hlo.reduce)
