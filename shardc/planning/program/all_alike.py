@@ -29,14 +29,14 @@ from shardc.planning.program.canonical import LAYER, TIMES, likeness
 from shardc.planning.program.layers_alike import Layers, Slot, together
 
 
-class Alike(Struct, frozen=True):
+class AllAlike(Struct, frozen=True):
     """The program, and by id which of its operations those of the whole one stand for."""
 
     graph: Graph
     stands: Mapping[int, int]
 
 
-def all_alike(graph: Graph) -> Alike | None:
+def all_alike(graph: Graph) -> AllAlike | None:
     """The program with one stack for the first two that have equal layers; None where there are none."""
     body = graph.main.body
     if any(has(node.name, Trait.REGION) for node in body.nodes):
@@ -93,7 +93,7 @@ class _Joined:
                     pairs = zip((*node.operands, *node.results), (*like.operands, *like.results), strict=True)
                     self.beside.update(pairs)
 
-    def alike(self) -> Alike | None:
+    def alike(self) -> AllAlike | None:
         """The program; None where what stays reads what goes otherwise than a layer."""
         main = self.graph.main
         nodes = self._staying(main.body)
@@ -118,7 +118,7 @@ class _Joined:
         ids = {node.id for node in nodes}
         stands = {node.id: node.id for node in main.body.nodes} | self.stands
         stands = {one: other for one, other in stands.items() if other in ids}
-        return Alike(compact(graph), stands) if _annotated_alike(self.graph, stands) else None
+        return AllAlike(compact(graph), stands) if _annotated_alike(self.graph, stands) else None
 
     def _staying(self, body: Region) -> list[Node] | None:
         """What is not of layers that go, and reads nothing of them but what it reads in layers that stay."""
