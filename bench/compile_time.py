@@ -1,6 +1,6 @@
 """CPU seconds of shardc, from StableHLO text to the JAX program, and of XLA compiling the same function.
 
-    python -m bench.compile_time [--layers 16] [--every 1] [--profile 0] [--rows FILE] [PROGRAM…]
+    python -m bench.compile_time [--layers 16] [--every 1] [--profile 0] [--memory 2 16 32] [PROGRAM…]
 
 Each compilation has a process of its own; CPU seconds are those of all its threads, user and system. XLA's is
 `jit(f).lower(…).compile()` on as many emulated CPU devices as the mesh has. The first column of each has the
@@ -10,7 +10,10 @@ there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecod
 from shardc's cache folder, and nothing is proved. The last column is memory at shardc's peak beyond the
 imports. Programs are those of the suites, every N-th with --every N, then the training step with its layers
 written out. --profile says where shardc's time goes, for so many of the largest programs: a sample is taken
-every 2 ms of CPU time and counted for the innermost room.
+every 2 ms of CPU time and counted for the innermost room. --memory says what the steps of so many layers hold
+at their peak: what the imports take, what each operation takes (the slope of the straight line nearest to
+the peaks beyond the imports), and the rest, which does not grow with the program: the planner's linear
+programs.
 With --rows FILE each row is kept in it as JSON once it is measured, and one that is there is not measured
 again, so that a run may be stopped and go on.
 """
@@ -24,7 +27,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -130,6 +133,26 @@ def profiles(rows: dict[str, dict[str, float]], count: int, folder: str) -> Iter
             yield f"| {cells[0]} | | {cells[1]} |"
 
 
+def memory(depths: Sequence[int], folder: str) -> Iterator[str]:
+    """What steps of so many layers hold at their peak, and what of that grows with the operations."""
+    path, out, modules = (os.path.join(folder, file) for file in ("in.mlir", "out.py", "modules.json"))
+    operations, imports, beyond = list[float](), list[float](), list[float]()
+    yield "| layers | operations | imports, MB | peak beyond them, MB | KB/op |"
+    yield "| ---: | ---: | ---: | ---: | ---: |"
+    for depth in depths:
+        operations.append(run("lower", f"{STEP}{depth}", path)[0])
+        peak = run("ours", path, out, modules)[0]
+        imports.append(run("imports", modules)[0])
+        beyond.append(peak - imports[-1])
+        count, megabytes = operations[-1], beyond[-1] / 1e6
+        row = (str(depth), f"{count:.0f}", f"{imports[-1] / 1e6:.0f}", f"{megabytes:.1f}")
+        yield f"| {' | '.join(row)} | {1000 * megabytes / count:.1f} |"
+    line = statistics.linear_regression(operations, beyond)
+    fixed = f"{statistics.median(imports) / 1e6:.0f} MB of imports, {line.intercept / 1e6:.1f} MB beyond them"
+    yield ""
+    yield f"Fixed: {fixed}. Each operation: {line.slope / 1000:.1f} KB."
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -138,6 +161,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, nargs="*", default=[16])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--profile", type=int, default=0)
+    parser.add_argument("--memory", type=int, nargs="*", default=[], metavar="LAYERS")
     parser.add_argument(
         "--rows", type=Path, metavar="FILE", help="keep rows in it, and measure what it lacks"
     )
@@ -149,7 +173,8 @@ def main() -> None:
         kept: dict[str, dict[str, float]] = {}
         if options.rows and options.rows.exists():
             kept = json.loads(options.rows.read_text(encoding="utf-8"))
-        wanted = options.programs or names(options.every, options.layers)
+        alone = options.memory and not options.programs
+        wanted = [] if alone else options.programs or names(options.every, options.layers)
         for name in wanted:
             if name not in kept:
                 kept[name] = measure(name, folder)
@@ -157,7 +182,9 @@ def main() -> None:
                     options.rows.write_text(json.dumps(kept, indent=1), encoding="utf-8")
             print(f"{name}: {kept[name]['ours'] / kept[name]['xla']:.2f}", file=sys.stderr)
         rows = {name: kept[name] for name in wanted}
-        lines = [*table(rows), *profiles(rows, options.profile, folder)]
+        lines = [*table(rows), *profiles(rows, options.profile, folder)] if rows else []
+        if options.memory:
+            lines += ["", *memory(options.memory, folder)]
     publish("Compile time", __doc__, lines, RESULT if options.write else None)
 
 

@@ -84,8 +84,10 @@ class Propagate(GraphPass):
         changed = False
         while True:
             snap = shared.snapshot()
-            shared.drop()  # the rules that are read change the graph, and what follows the module
             read_custom_rules(snap)
+            if not _says_anything(snap.graph):
+                return changed
+            shared.drop()  # the rules that were read have changed the graph, and what follows the module
             result = propagate(snap.graph, options)
             if all(s is None for body in result.bodies for s in body.shardings.values()):
                 return changed
@@ -185,4 +187,15 @@ def _write_side(
             else sharding
             for edge, sharding in zip(side, found, strict=True)
         ]
+    )
+
+
+def _says_anything(graph: Graph) -> bool:
+    """Whether there is a mesh, also one of an operation's or a sharding's own, or a rule."""
+    nodes = (node for function in graph.functions.values() for node in walk(function.body))
+    return (
+        bool(graph.meshes)
+        or any(value.sharding is not None for value in graph.values)
+        or any(sharding is not None for f in graph.functions.values() for sharding in f.result_shardings)
+        or any(node.name.startswith("sdy.") or RULE in node.attrs for node in nodes)
     )

@@ -127,3 +127,13 @@ def walk(region: Region) -> Iterator[Node]:
         yield node
         for inner in node.regions:
             yield from walk(inner)
+
+
+def captures(node: Node) -> list[int]:
+    """The values from around a node that its regions use, in order of use."""
+    if not node.regions:
+        return []
+    inside = [inner for region in node.regions for inner in walk(region)]
+    own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
+    own |= {value for inner in inside for value in inner.results}
+    return list(dict.fromkeys(v for inner in inside for v in inner.operands if v not in own))

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from shardc.analysis.summed_copies import summed_copies
 from shardc.diagnostics import ShardcError
-from shardc.graph.program import Graph, Node, Op, Region, walk
+from shardc.graph.program import Graph, Node, Op, Region, captures, walk
 from shardc.interpret.collectives import EXCHANGES, Blocks, Place
 from shardc.interpret.hooks import Env, Hooks
-from shardc.interpret.liveness import captures, deaths
+from shardc.interpret.liveness import deaths
 from shardc.interpret.manual import axes_in, manual_part, manual_place
 from shardc.layout import Axis, LayoutError, Mesh, Sharding, size_of
 from shardc.layout.groups import position_over

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from shardc.graph import Graph, Node, Region
+from shardc.graph import Graph, Node, Region, captures
 from shardc.graph.types import is_inexact
 from shardc.interpret.devices import Blocks, Lockstep
-from shardc.interpret.liveness import captures
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.proof.values import parts
 from shardc.semantics.arrays import Array

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.graph import Function, Graph, Node, Region, Value, walk
-from shardc.interpret.liveness import captures
+from shardc.graph import Function, Graph, Node, Region, Value, captures, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 
 
@@ -213,29 +212,3 @@ def with_region(graph: Graph, old: Region, new: Region) -> None:
         )
     )
     graph.functions[main.name] = replace(main, body=body)
-
-
-def compact(graph: Graph) -> Graph:
-    """The graph without values and functions that are not used."""
-    used = [graph.main, *graph.called(graph.main.body)]
-    numbers: dict[int, int] = {}
-    for function in used:
-        for region in (function.body, *(r for node in walk(function.body) for r in node.regions)):
-            for value in (*region.args, *(v for node in region.nodes for v in node.results)):
-                numbers.setdefault(value, len(numbers))
-    values = [replace(graph.values[old], id=new) for old, new in numbers.items()]
-
-    def of_region(region: Region) -> Region:
-        return Region(of_values(region.args), [of_node(node) for node in region.nodes])
-
-    def of_node(node: Node) -> Node:
-        regions = tuple(map(of_region, node.regions))
-        return replace(
-            node, operands=of_values(node.operands), results=of_values(node.results), regions=regions
-        )
-
-    def of_values(values: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(numbers[value] for value in values)
-
-    functions = {f.name: replace(f, body=of_region(f.body)) for f in used}
-    return Graph(graph.meshes, functions, values)

@@ -13,11 +13,11 @@ from itertools import pairwise
 from msgspec import Struct
 
 from shardc.graph import Graph, Region
+from shardc.graph.compact import compact
 from shardc.graph.repeats import repeats
 from shardc.proof.cuts import Cuts, places
 from shardc.proof.flat import (
     Stretch,
-    compact,
     copy_of,
     devices_region,
     inlined,

@@ -27,6 +27,7 @@ OPERATORS = frozenset(
 
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
+_BRACKETS = frozenset((*_OPENING, *_CLOSING))
 _OPERANDS = frozenset(("NAME", "INT", "FLOAT", "IMAGINARY", "STRING", "LONG_STRING", "DOTS", *_CLOSING))
 """What operands end with; a minus after anything else is a sign."""
 
@@ -72,9 +73,12 @@ class Indentation(PostLex):
                 continue
             if last is None and (token.column or 1) > 1 and token.line == 1:
                 raise SyntaxProblem("this line is indented, and nothing above it begins a block", _pos(token))
-            _check_name(token)
-            _check_brackets(token, brackets)
-            operators += token.type in OPERATORS and last is not None and last.type in _OPERANDS
+            if token.type == "NAME":
+                _check_name(token)
+            elif token.type in _BRACKETS:
+                _check_brackets(token, brackets)
+            elif token.type in OPERATORS:
+                operators += last is not None and last.type in _OPERANDS
             if operators > MAX_OPERATORS:
                 hint = "give parts of it names; a loop over stacked terms stays a loop"
                 raise SyntaxProblem(f"a statement has at most {MAX_OPERATORS} operators", _pos(token), hint)
@@ -111,12 +115,11 @@ def _indentation(token: Token, indents: list[int]) -> Iterator[Token]:
 
 
 def _check_name(token: Token) -> None:
-    word = str(token)
-    if token.type == "NAME" and iskeyword(word) and word not in ("True", "False", "None"):
+    if iskeyword(token) and token not in ("True", "False", "None"):
         raise SyntaxProblem(
-            f"{word} is a keyword of Python and cannot be a name here",
+            f"{token} is a keyword of Python and cannot be a name here",
             _pos(token),
-            INSTEAD.get(word, "choose another name: the compiled program is Python"),
+            INSTEAD.get(token, "choose another name: the compiled program is Python"),
         )
 
 

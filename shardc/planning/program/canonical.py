@@ -4,9 +4,10 @@
     0 = 0 () (3)
     …
 
-What does not matter is left out: names and places of values, and of splat float constants which number they
-are, as long as that is none with a meaning of its own (0, 1, -1, the infinities, NaN). Nor does it matter
-whether two of them are equal: planning puts operations together by their `likeness`, which is as blind.
+What does not matter is left out: names and places of values, of which call operations are, and of splat
+float constants which number they are, as long as that is none with a meaning of its own (0, 1, -1, the
+infinities, NaN). Nor does it matter whether two of them are equal: planning puts operations together by their
+`likeness`, which is as blind.
 """
 
 from __future__ import annotations
@@ -18,13 +19,21 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.analysis.summed_copies import CALL
 from shardc.graph import Dense, Graph, Node, Op, Region
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
 
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
-_LAYER = "shardc.layer"
-"""A note of which layer an operation is, which nothing before the layers are put back looks at."""
+LAYER = "shardc.layer"
+"""A note of which layer an operation is: stack, stretch, step and layer, or several such."""
+
+GROUP = "shardc.group"
+"""A note of which call of which function is to be printed for an operation."""
+
+TIMES = "shardc.times"
+"""How many operations one stands for, where equal layers have been taken out."""
+
 _WIDE = ("bfloat16", "float16", "float32", "float64")  # narrower ones may have no infinities
 
 
@@ -76,7 +85,9 @@ class _Writer:
         """The number of what an operation is: its name, types and attributes."""
         types = self.graph.types
         attrs = tuple(
-            (key, _attribute(node.name, value)) for key, value in sorted(node.attrs.items()) if key != _LAYER
+            (key, key == CALL or _attribute(node.name, value))
+            for key, value in sorted(node.attrs.items())
+            if key not in (LAYER, GROUP)
         )
         key = (node.name, types(node.operands), types(node.results), attrs, len(node.regions))
         if key not in self.operations:

@@ -28,6 +28,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
 from shardc.planning.program.improve import improve, stay
+from shardc.planning.program.one_differs import improve_one_differs
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof
@@ -50,9 +51,10 @@ begin."""
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
+def improved(problem: Problem, *said: str, anywhere: bool = True, alike: bool = False) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
-    `anywhere`, which is as of improve."""
+    `anywhere`, which is as of improve. `alike`: where one layer of the program differs from all others, begin
+    with the plan that it would have if none did."""
     rates, worth = problem.rates, len(problem.variables) >= WORTH
     which = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     key = ("plan", str(anywhere), *which)
@@ -61,7 +63,9 @@ def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
-            improve(problem, anywhere, partial(_stay, key=("stay", *which), kept=not anywhere))
+            first = partial(_stay, key=("stay", *which), kept=not anywhere)
+            if not alike or not improve_one_differs(problem, partial(_alike, said, anywhere), anywhere):
+                improve(problem, anywhere, first)
         if not worth and effort.entries < MUCH:
             return
         entry = _entry(problem, effort)
@@ -70,6 +74,10 @@ def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
     else:
         _read(problem, json.loads(entry))
     _remember(entry, key)
+
+
+def _alike(said: tuple[str, ...], anywhere: bool, problem: Problem) -> None:
+    improved(problem, *said, anywhere=anywhere, alike=True)
 
 
 def _stay(problem: Problem, key: tuple[str, ...], kept: bool) -> None:

@@ -199,5 +199,6 @@ def plan_program(
         follow(problem)
     else:
         said = f"{function and function.name} {mesh} {split_results}"
-        improved(problem, said, anywhere=search == "all")
+        whole = problem.variables[-1].node is graph.main.body.nodes[-1]
+        improved(problem, said, anywhere=search == "all", alike=whole and not split_results)
     return Plan(problem, search)

@@ -19,6 +19,7 @@ from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
+from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.changes import change
 from shardc.planning.program.descent import made_from_constants
 from shardc.planning.program.fusion import Traffic, traffic
@@ -26,9 +27,6 @@ from shardc.planning.program.menu import menu_of
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import OpWork, Rates
 from shardc.planning.program.variables import Slot, Variable
-
-TIMES = "shardc.times"
-"""How many operations one stands for, where equal layers have been taken out."""
 
 
 def setup(graph: Graph, function: Function, rates: Rates) -> Problem:

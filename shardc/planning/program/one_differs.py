@@ -1,0 +1,80 @@
+"""Plans of programs in which one layer differs from all others.
+
+What that program would be if the layer were like the others (all_alike.py) is planned first, or found in the
+cache: it is the same whatever differs. Its plan is then the whole program's, but for the operations around
+what differs: those that have no equal in it, as far as planning looks (repeats.py). They are weighed given
+how the others run, along one mesh axis after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shardc.forms.choice import Choice
+from shardc.planning.program.all_alike import all_alike
+from shardc.planning.program.by_axis import by_axis
+from shardc.planning.program.descent import follow, settle
+from shardc.planning.program.improve import stay
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.repeats import repeats_of
+from shardc.planning.program.setup import setup
+from shardc.planning.program.variables import Variable
+
+
+def improve_one_differs(problem: Problem, find: Callable[[Problem], None], anywhere: bool) -> bool:
+    """Change the problem's choices for those of a good plan, if one layer differs from all others: then True.
+
+    find: takes a plan of the program in which none does. `anywhere` is as of improve.
+    """
+    alike = all_alike(problem.graph)
+    if alike is None:
+        return False
+    like = setup(alike.graph, alike.graph.main, problem.rates)
+    *_, end = like.variables
+    stated = end.choice
+    find(like)
+    if end.choice != stated:  # results that were open leave main otherwise
+        return False
+    choices = {variable.node.id: variable.choice for variable in like.variables[:-1]}
+    known = {node: choices[other] for node, other in alike.stands.items() if other in choices}
+    stays = {node for node, other in alike.stands.items() if node == other}
+    repeats = repeats_of(problem)
+    if repeats is None:
+        _weigh(problem, {v: [v] for v in problem.variables}, known, stays, anywhere)
+    else:
+        members: dict[Variable, list[Variable]] = {}
+        for member, variable in repeats.class_of.items():
+            members.setdefault(variable, []).append(member)
+        _weigh(repeats.problem, members, known, stays, anywhere)
+        repeats.write_back()
+    follow(problem)
+    return True
+
+
+def _weigh(
+    problem: Problem,
+    members: Mapping[Variable, list[Variable]],
+    known: Mapping[int, Choice],
+    stays: set[int],
+    anywhere: bool,
+) -> None:
+    """Give operations the choices that are known of their members, and the best ones to those of which no
+    member `stays`."""
+    given: list[Variable] = []
+    for variable in filter(problem.open, problem.variables):
+        ids = sorted(
+            (v.node.id for v in members[variable] if v.node.id in known), key=lambda i: i not in stays
+        )
+        if ids:
+            variable.choice = known[ids[0]]
+            given += [variable] if ids[0] in stays else []
+    for variable in given:
+        variable.fixed = True
+    if anywhere:
+        settle(problem)
+        by_axis(problem)
+        settle(problem)
+    else:
+        stay(problem)
+    for variable in given:
+        variable.fixed = False

@@ -1,0 +1,169 @@
+"""A program in which one layer differs is planned from the plan that it would have if none did."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+import pytest
+
+from shardc.dialects.context import make_context
+from shardc.frontend.text import read
+from shardc.graph import Graph
+from shardc.passes import insert_reshards
+from shardc.passes.pipeline import run_to
+from shardc.planning.machines import load
+from shardc.planning.meshes import mesh_of
+from shardc.planning.program import known, plan_program, repeats
+from shardc.planning.program.all_alike import all_alike
+from shardc.planning.program.canonical import LAYER, lines_of
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.setup import setup
+from tests.unit.rewrite.folding.programs import LAYER as MLP
+from tests.unit.rewrite.folding.programs import SPLIT, forward, step, there_and_back
+from tests.unit.rewrite.folding.test_stacks import edited
+
+LONG = (
+    "    x = x + gelu(sin(cos(x * {0}.gain)) @ {0}.up) @ {0}.down\n    x = x * sigmoid(exp(-abs(x)) + 2.0)\n"
+)
+ANNOTATED = MLP.replace("x = x", "x: f32[8@data, 16@model] = x")
+
+
+@cache
+def planned(text: str) -> Graph:
+    """The folded program that is planned."""
+    found: list[Graph] = []
+
+    class Seen(Exception):
+        pass
+
+    def see(graph: Graph, **how: Any) -> None:
+        found.append(graph)
+        raise Seen
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(insert_reshards, "plan_program", see)
+        options = {"fold-layers": {"worth": 8}}
+        with pytest.raises(Seen):
+            run_to(make_context(), read(text, "layers.shard"), "local", options=options)
+    return found[0]
+
+
+TANH = MLP.replace("gelu", "tanh")
+SIN = MLP.replace("gelu", "sin")
+FORWARD = {
+    "another function": (forward(19), edited(forward(19), (9, TANH))),
+    "the middle of a layer": (
+        forward(19, LONG),
+        edited(forward(19, LONG), (9, LONG.replace("cos", "tanh")), layer=LONG),
+    ),
+    "an operation more": (
+        forward(19, LONG),
+        edited(forward(19, LONG), (8, LONG.replace("cos(x", "cos(abs(x)")), layer=LONG),
+    ),
+}
+ONE = {
+    **{name: text for name, (_, text) in FORWARD.items()},
+    "a step": edited(step(23), (11, TANH)),
+    "read again": there_and_back(24, 12),
+    "read again, of an odd count": there_and_back(25, 12),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_without_what_differs_it_is_the_other_program(name: str) -> None:
+    other, text = FORWARD[name]
+    alike = all_alike(planned(text))
+    assert alike is not None
+    assert [*lines_of(alike.graph)] == [*lines_of(planned(other))]
+
+
+def test_without_what_differs_it_is_the_same_whatever_that_is() -> None:
+    ones, others = (all_alike(planned(edited(step(23), (11, other)))) for other in (TANH, SIN))
+    assert ones is not None and others is not None
+    assert [*lines_of(ones.graph)] == [*lines_of(others.graph)]
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_all_but_what_differs_stands_for_something(name: str) -> None:
+    graph = planned(ONE[name])
+    alike = all_alike(graph)
+    assert alike is not None
+    left = {node.id: node for node in alike.graph.main.body.nodes}
+    for node in graph.main.body.nodes:
+        layer = (
+            cast("tuple[int, ...]", node.attrs[LAYER])[3] if node.operands and LAYER in node.attrs else None
+        )
+        assert layer not in (2, 3) or node.id in alike.stands  # others may belong to the layer that differs
+        if node.id in alike.stands:
+            like = left[alike.stands[node.id]]
+            assert like.name == node.name
+            assert alike.graph.types(like.results) == graph.types(node.results)
+
+
+def test_two_that_differ_are_taken_out_one_by_one() -> None:
+    first = all_alike(planned(edited(forward(31), (9, TANH), (20, TANH))))
+    assert first is not None
+    alike = all_alike(first.graph)
+    assert alike is not None
+    assert [*lines_of(alike.graph)] == [*lines_of(planned(forward(31)))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        forward(19),
+        edited(forward(19), (9, ANNOTATED)),
+        forward(19).replace("p9: Layer", "p9: Split").replace("record", f"{SPLIT}\nrecord", 1),
+        edited(forward(20), *((i, LONG) for i in range(10, 20))),
+    ],
+    ids=["none", "an annotated value", "an annotated argument", "two kinds"],
+)
+def test_other_programs_are_planned_as_they_are(text: str) -> None:
+    assert all_alike(planned(text)) is None
+
+
+@pytest.fixture
+def classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal operations are planned as one in programs of any size."""
+    monkeypatch.setattr(repeats, "MANY", 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        *((name, "balanced") for name in ONE if "odd" not in name),
+        ("a step", "bytes"),
+        ("another function", "h100-infiniband"),
+    ],
+)
+@pytest.mark.usefixtures("classes")
+def test_the_plan_is_no_worse(name: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = planned(ONE[name])
+    monkeypatch.setattr(known, "_RECENT", {})
+
+    def problem() -> Problem:
+        return setup(graph, graph.main, Rates(load(machine), mesh_of(graph), ()))
+
+    whole, beside = problem(), problem()
+    known.improved(whole)
+    monkeypatch.setattr(known, "_RECENT", {})
+    known.improved(beside, alike=True)
+    assert beside.total()[:2] <= whole.total()[:2]
+    assert not any(variable.fixed for variable in beside.variables if beside.open(variable))
+
+
+@pytest.mark.usefixtures("classes")
+def test_only_what_differs_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of the program in which no layer differs is remembered."""
+    graphs = [planned(edited(step(23), (11, other))) for other in (TANH, SIN)]
+    monkeypatch.setattr(known, "_RECENT", {})
+    monkeypatch.setattr(known, "MUCH", 0)
+    plan_program(graphs[0])
+
+    def fail(*_: object) -> None:
+        raise AssertionError("the plan was looked for")
+
+    monkeypatch.setattr(known, "improve", fail)
+    assert plan_program(graphs[1]).time is not None
