@@ -8,8 +8,8 @@ and choice once, who has chosen which, and the exact prices that were found, fro
 and the effort of the search, which counts again, so that nothing depends on what is remembered.
 
 A process keeps its last plans for itself: that which is chosen of several (report/combined.py) is asked for
-again when the program is written. So it does with the best plan in propagation's own layouts where that is
-asked for: the search in any layouts begins there.
+again when the program is written, and others begin there. So it does with the best plan in propagation's own
+layouts where that is asked for: the search in any layouts begins there, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.improve import improve, stay
+from shardc.planning.program.improve import Find, as_it_is, improve, stay
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof
@@ -43,16 +43,15 @@ WORTH = 50
 MUCH = 20_000
 """Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
 
-RECENT = 8
-"""Plans that a process keeps: as many as are weighed for one program, one, and one where another search may
-begin."""
+RECENT = 12
+"""Plans that a process keeps: as many as are weighed for one program, and those where searches begin."""
 
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
+def improved(problem: Problem, *said: str, anywhere: bool = True, begin: Find | None = None) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
-    `anywhere`, which is as of improve."""
+    `anywhere`, which is as of improve. It begins at the plan that `begin` takes, if that is given."""
     rates, worth = problem.rates, len(problem.variables) >= WORTH
     which = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     key = ("plan", str(anywhere), *which)
@@ -61,7 +60,11 @@ def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
-            improve(problem, anywhere, partial(_stay, key=("stay", *which), kept=not anywhere))
+            first: Find = partial(_stay, key=("stay", *which), kept=not anywhere)
+            if begin is not None:
+                begin(problem)
+                first = as_it_is
+            improve(problem, anywhere, first)
         if not worth and effort.entries < MUCH:
             return
         entry = _entry(problem, effort)
