@@ -35,7 +35,7 @@ from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import Plan, PlannedCopy, Search, plan_program
+from shardc.planning.program import Counted, Plan, PlannedCopy, Search, plan_program
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.numbers import is_number
 from shardc.rewrite.folding.places import LAYER
@@ -51,7 +51,7 @@ class InsertReshards(GraphPass):
 
     `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
     argument is, even where that is not cheaper. `shares` and `search` count on collectives to be combined
-    later (report/combined.py).
+    later, from the plans `after` which they come on (report/combined.py).
     """
 
     name = "insert-reshards"
@@ -60,6 +60,7 @@ class InsertReshards(GraphPass):
     split_results: bool = False
     shares: tuple[Combined, ...] = ()
     search: Search = "all"
+    after: tuple[Counted, ...] = ()
 
     def rewrite(self, shared: SharedGraph) -> bool:
         found = _planned(
@@ -68,6 +69,7 @@ class InsertReshards(GraphPass):
             split_results=self.split_results,
             shares=self.shares,
             search=self.search,
+            after=self.after,
         )
         if found is None:
             return False
@@ -85,7 +87,7 @@ def planned(
 ) -> tuple[Snapshot, Plan] | None:
     """The plan of the main function, which is not written yet; None if nothing names a mesh.
 
-    `counted`: the pass's `shares` or `search`.
+    `counted`: the pass's `shares`, `search` or `after`.
     """
     return _planned(SharedGraph(op), machine=machine, **(counted or {}))
 

@@ -88,7 +88,7 @@ def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, 
 def counted_on(module: ModuleOp, options: Options) -> Mapping[str, Any]:
     """What plans count on to be combined later, for explain_module."""
     told = by_latency(module, options)["insert-reshards"]
-    return {name: told[name] for name in ("shares", "search") if name in told}
+    return {name: told[name] for name in ("shares", "search", "after") if name in told}
 
 
 def placed(module: ModuleOp, options: Options) -> Placement | None:

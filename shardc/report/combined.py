@@ -9,9 +9,9 @@ program is quickest, all combined:
 * with the latency of each collective;
 * as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
 * as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
-  Where gathers do, four of both kinds; in a large program with many sums eight of both;
-* in a large program with many sums of gradients, as if what becomes one in the quickest of these did so, and
-  again in what comes of that.
+  Where gathers do, four of both kinds. These searches begin at the quickest plan so far;
+* in a large program with many sums of gradients, instead of the last two, as if what becomes one in the
+  quickest of these did so, from there on, and again from what comes of that.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import Plan
+from shardc.planning.program import Counted, Plan
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, MOVES, ALL, MOST, GRADIENTS = "own", "moves", "all", "most", "gradients"
+OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
 PROPAGATED, KEPT, JOINED, LEARNT, AGAIN = "propagated", "kept", "joined", "learnt", "again"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
@@ -46,11 +46,10 @@ SUM = spmd.all_reduce.title
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
     MOVES: {GATHERS: 4},
     ALL: {SUMS: 4, GATHERS: 4},
-    MOST: {SUMS: 8, GATHERS: 8},
     GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
-in a step of training, all."""
+in a step of training, all. The search begins at the quickest plan so far."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
@@ -69,6 +68,13 @@ class Tried(Struct, frozen=True):
     options: ByPass
     took: int
     found: tuple[Combined, ...]
+
+    @property
+    def chain(self) -> tuple[Counted, ...]:
+        """What a search that begins at this plan comes after: nothing where it was not looked for."""
+        said = self.options.get(PLANS, {})
+        last = Counted(said.get("shares", ()), said.get("search", "all"))
+        return () if last.search == "none" else (*said.get("after", ()), last)
 
 
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
@@ -89,38 +95,47 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
 
     known = dict[Hashable, Tried]()
 
-    def tried(**said: object) -> Tried:
+    def tried(begin: Tried | None = None, **said: object) -> Tried:
+        said = {**said, "after": begin.chain} if begin else said
         more = saying(options, PLANS, **said) if said else options
         return _tried(start.clone(), machine, more, stage, known)
 
-    small = size <= SMALL
+    small, best = size <= SMALL, None
     if small:
-        own = tried()
-        yield OWN, own
-        if sum(each.before for each in own.found) < 2:
+        best = tried()
+        yield OWN, best
+        if sum(each.before for each in best.found) < 2:
             return
     propagated = tried(search="none")
     learnt = learn(propagated.found)
     yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
     many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
-    best = propagated
+    best = _quicker(best or propagated, propagated)
     for name, said in _counting(learnt, axes, small, many):
-        found = tried(**said)
+        found = tried(best if name in SHARED else None, **said)
         yield name, found
-        best = min(best, found, key=lambda each: each.took)
-    if many and any(each.part < 1 for each in learn(best.found)):
-        yield AGAIN, _from(best, lambda plan: tried(shares=learn(plan.found)))
+        best = _quicker(best, found)
+    if many:
+        yield AGAIN, _followed(best, learnt, lambda plan, shares: tried(plan, shares=shares))
 
 
-def _from(plan: Tried, again: Callable[[Tried], Tried]) -> Tried:
-    """The quickest of TURNS plans, each of which counts on what became one in the one before."""
-    found = quickest = again(plan)
+def _quicker(first: Tried, other: Tried) -> Tried:
+    return other if other.took < first.took else first
+
+
+def _followed(
+    plan: Tried, learnt: tuple[Combined, ...], again: Callable[[Tried, tuple[Combined, ...]], Tried]
+) -> Tried:
+    """The quickest of TURNS plans, each of which begins at the one before and counts on what became one in
+    it, the first on what is `learnt` where nothing did."""
+    shares = learn(plan.found)
+    found = quickest = again(plan, shares if any(each.part < 1 for each in shares) else learnt)
     for _ in range(TURNS - 1):
         if found.took >= plan.took:
             break
-        plan, found = found, again(found)
-        quickest = min(quickest, found, key=lambda each: each.took)
+        plan, found = found, again(found, learn(found.found))
+        quickest = _quicker(quickest, found)
     return quickest
 
 
@@ -128,9 +143,11 @@ def _counting(
     learnt: tuple[Combined, ...], axes: Sequence[str], small: bool, many: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, and GRADIENTS, or MOST if it has so `many` sums."""
+    is not small OWN is among them, alone if it has so `many` sums, else with GRADIENTS."""
     if not small:
         yield OWN, {}
+    if many:
+        return
     spared = {each.title for each in learnt if each.part < 1}
     if spared:
         yield KEPT, {"search": "layouts", "shares": learnt}
@@ -140,7 +157,7 @@ def _counting(
             yield JOINED, {"search": "layouts", "shares": joined}
         yield LEARNT, {"shares": learnt}
     names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
-    for name in names if small else [MOST if many else GRADIENTS]:
+    for name in names if small else [GRADIENTS]:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()

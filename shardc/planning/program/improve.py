@@ -30,7 +30,7 @@ Find = Callable[[Problem], None]
 
 def improve(problem: Problem, anywhere: bool = True, first: Find | None = None) -> None:
     """Change the problem's choices for cheaper ones: those of the best plan in any layouts, or in those of
-    propagation. `first` takes the best plan in those of propagation from the choices there are, as `stay`."""
+    propagation. `first` takes the plan where the search begins from the choices there are, as `stay`."""
     repeats, first = repeats_of(problem), first or stay
     if repeats is None:
         _improve(problem, first, anywhere)
@@ -50,11 +50,15 @@ def _improve(problem: Problem, first: Find, anywhere: bool) -> None:
     find(first)
     layouts = argument_layouts(problem)
     if layouts:
-        before = _SavedChoices(problem)
+        before = SavedChoices(problem)
         split_results(problem, layouts)
         find(stay)
         if not problem.worth(before.cost, problem.total()):
             before.restore()
+
+
+def as_it_is(problem: Problem) -> None:
+    """The plan at hand."""
 
 
 def stay(problem: Problem) -> None:
@@ -72,10 +76,10 @@ def search(problem: Problem) -> None:
         settle(problem)
     if problem.rates.flat:
         problem.modest = problem.modest or problem.total()
-    own = _SavedChoices(problem)
+    own = SavedChoices(problem)
     reached = perfect(problem)
     if reached is not Reached.BEST:
-        own = _SavedChoices(problem) if reached is Reached.NEARLY else _data_first(problem)
+        own = SavedChoices(problem) if reached is Reached.NEARLY else _data_first(problem)
         by_axis(problem)
         settle(problem)
         if not problem.takes(problem.total()):
@@ -115,10 +119,10 @@ def _stay(problem: Problem, strict: bool) -> None:
     problem.modest, problem.expected, problem.proof = modest, False, None
 
 
-def _data_first(problem: Problem) -> _SavedChoices:
+def _data_first(problem: Problem) -> SavedChoices:
     """Take the best plan in the layouts that data before state leads to, if it is better than that at hand;
     what is taken."""
-    first, layouts = _SavedChoices(problem), data_first(problem.graph)
+    first, layouts = SavedChoices(problem), data_first(problem.graph)
     if not layouts:
         return first
     _restart(problem, layouts)
@@ -133,10 +137,10 @@ def _data_first(problem: Problem) -> _SavedChoices:
         return first
     if problem.modest is not None and problem.better(problem.modest, found):
         problem.modest = found
-    return _SavedChoices(problem)
+    return SavedChoices(problem)
 
 
-class _SavedChoices:
+class SavedChoices:
     """All choices of a problem, to come back to."""
 
     def __init__(self, problem: Problem) -> None:

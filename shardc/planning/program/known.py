@@ -8,8 +8,8 @@ and choice once, who has chosen which, and the exact prices that were found, fro
 and the effort of the search, which counts again, so that nothing depends on what is remembered.
 
 A process keeps its last plans for itself: that which is chosen of several (report/combined.py) is asked for
-again when the program is written. So it does with the best plan in propagation's own layouts where that is
-asked for: the search in any layouts begins there.
+again when the program is written, and others begin there. So it does with the best plan in propagation's own
+layouts where that is asked for: the search in any layouts begins there, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.improve import improve, stay
+from shardc.planning.program.improve import Find, as_it_is, improve, stay
 from shardc.planning.program.one_differs import improve_one_differs
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
@@ -44,17 +44,19 @@ WORTH = 50
 MUCH = 20_000
 """Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
 
-RECENT = 8
-"""Plans that a process keeps: as many as are weighed for one program, one, and one where another search may
-begin."""
+RECENT = 12
+"""Plans that a process keeps: as many as are weighed for one program, and those where searches begin."""
 
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(problem: Problem, *said: str, anywhere: bool = True, alike: bool = False) -> None:
+def improved(
+    problem: Problem, *said: str, anywhere: bool = True, alike: bool = False, begin: Find | None = None
+) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
-    `anywhere`, which is as of improve. `alike`: where one layer of the program differs from all others, begin
-    with the plan that it would have if none did."""
+    `anywhere`, which is as of improve. It begins at the plan that `begin` takes, if that is given. `alike`:
+    where one layer of the program differs from all others, else at the plan that it would have if none did.
+    """
     rates, worth = problem.rates, len(problem.variables) >= WORTH
     which = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     key = ("plan", str(anywhere), *which)
@@ -64,7 +66,10 @@ def improved(problem: Problem, *said: str, anywhere: bool = True, alike: bool = 
     if entry is None:
         with counting() as effort:
             first = partial(_stay, key=("stay", *which), kept=not anywhere)
-            if not alike or not improve_one_differs(problem, partial(_alike, said, anywhere), anywhere):
+            if begin is not None:
+                begin(problem)
+                improve(problem, anywhere, as_it_is)
+            elif not alike or not improve_one_differs(problem, partial(_alike, said, anywhere), anywhere):
                 improve(problem, anywhere, first)
         if not worth and effort.entries < MUCH:
             return

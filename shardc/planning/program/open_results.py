@@ -43,7 +43,9 @@ def argument_layouts(problem: Problem) -> dict[int, Sharding]:
     """For the open results that are not split as their partners are, by number, the partners' layouts."""
     if not problem.total()[0]:
         return {}
-    return {index: _layout(problem, partner) for index, partner in open_results(problem).items()}
+    now = _ending(problem).choice.operands
+    layouts = {index: _layout(problem, partner) for index, partner in open_results(problem).items()}
+    return {index: layout for index, layout in layouts.items() if layout != now[index]}
 
 
 def split_results(problem: Problem, layouts: dict[int, Sharding]) -> None:

@@ -12,6 +12,7 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
+from shardc.planning.program.improve import SavedChoices
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.program.problem import Problem
@@ -45,6 +47,14 @@ DEFAULT = "balanced"
 Search = Literal["all", "layouts", "none"]
 """Where a plan is looked for: in all layouts; in those that propagation found, or partial sums of them; or
 nowhere: every operation runs as propagation lays its results out."""
+
+
+class Counted(Struct, frozen=True):
+    """What a plan that was found before counted on to be combined, and where it was looked for."""
+
+    shares: tuple[Combined, ...] = ()
+    search: Search = "all"
+
 
 Use = tuple[Node, int]
 """An operation and the number of one of its operands."""
@@ -182,13 +192,15 @@ def plan_program(
     split_results: bool = False,
     shares: tuple[Combined, ...] = (),
     search: Search = "all",
+    after: tuple[Counted, ...] = (),
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
-    price. `shares` say which collectives are combined afterwards, and so share latency. ShardcError if the
-    program uses two meshes.
+    price. `shares` say which collectives are combined afterwards, and so share latency. The search begins
+    at the last of the plans `after` which it comes, each of which began at the one before it, if that takes
+    less than the best in propagation's own layouts. ShardcError if the program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
@@ -200,5 +212,35 @@ def plan_program(
     else:
         said = f"{function and function.name} {mesh} {split_results}"
         whole = problem.variables[-1].node is graph.main.body.nodes[-1]
-        improved(problem, said, anywhere=search == "all", alike=whole and not split_results)
+        _look(problem, (said, whole and not split_results), Counted(shares, search), after)
     return Plan(problem, search)
+
+
+Asked = tuple[str, bool]
+"""What is planned beside the problem, as text, and whether that is a whole program."""
+
+
+def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted, ...]) -> None:
+    """Take the best plan found where one is to be looked for, from the last plan before it on."""
+    begin, (said, whole) = partial(_begin, asked, counted, after) if after else None, asked
+    anywhere = counted.search == "all"
+    improved(problem, said, *map(repr, after), anywhere=anywhere, alike=whole, begin=begin)
+
+
+def _begin(asked: Asked, counted: Counted, after: tuple[Counted, ...], problem: Problem) -> None:
+    """Take the last of some plans, or the best in propagation's own layouts, whichever takes less here."""
+    *before, last = after
+    rates, start = Rates(problem.rates.machine, problem.mesh, last.shares), SavedChoices(problem)
+    _look(other := _again(problem, rates), asked, last, tuple(before))
+    problem.arguments = other.arguments
+    earlier = SavedChoices(problem)
+    start.restore()
+    _look(other := _again(problem, problem.rates), asked, Counted(counted.shares, "layouts"), ())
+    problem.arguments = other.arguments
+    if earlier.cost <= problem.total():
+        earlier.restore()
+
+
+def _again(problem: Problem, rates: Rates) -> Problem:
+    """The same problem for a search of its own: operations are shared, and with them what is chosen."""
+    return problem.changed(rates=rates, free={*problem.free}, arguments={**problem.arguments})

@@ -2,10 +2,8 @@
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
-without integrality. On a machine with latency it begins then where it ended; if the last solution is no plan
-of its price, the program is solved anew, since of equally good solutions another may be one. Without latency
-many plans take equally long; there each program begins anew, so that which of them is found depends on no
-other.
+without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
+equally long; there each program begins anew, so that which of them is found depends on no other.
 """
 
 from __future__ import annotations
@@ -119,10 +117,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
             break
         net.settle(columns, least.reduced)
         if net.prices.changes == changes:
-            if presolve:
-                break
-            presolve, start = True, None
-            continue
+            break
         done, net, last = net, again(net), None
         start = None if presolve else net.start(done, least.basis())
         del done, least  # the solver has tens of megabytes for each program that it keeps

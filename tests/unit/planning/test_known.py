@@ -209,7 +209,7 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("every_size")
 def test_a_process_remembers_its_last_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = (4, 8, 16, 32, 64, 128, 2, 256, 512)
+    sizes = (4, 2, *(2**power for power in range(3, 3 + known.RECENT)))
     first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in sizes]
     monkeypatch.setenv(cache.VARIABLE, "off")
     plan_program(first)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bench.ablation import propagated
-from shardc.planning.machines import load
-from shardc.planning.program import Search, plan_program
+from shardc.planning.machines import Combined, load
+from shardc.planning.program import Counted, Search, improve, plan_program
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
 
 COLUMNS = """
 mesh m[x=4]
@@ -44,6 +46,33 @@ def test_without_a_search_layouts_are_those_of_propagation() -> None:
     graph = propagated(SUM, "prog.shard")
     layouts = plan_program(graph, search="none").layouts
     assert all(layouts[v] == s.layout() for v in layouts if (s := graph.values[v].sharding) is not None)
+
+
+GATHERED = """
+mesh pod[x=8]
+
+def main(x: f32[256@x, 512], v: f32[512@x, 512], w: f32[512@x, 512]) -> f32[256@x, 512]:
+    return relu(x @ v) @ w
+"""
+
+
+@pytest.mark.parametrize("part", [1, 16])
+def test_a_search_begins_at_the_cheaper_of_two_plans(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier one, priced with the latency that is counted on now, and that in propagation's layouts."""
+    graph, machine, begun = propagated(GATHERED, "prog.shard"), load("h100-infiniband"), []
+    shares = (Combined("all-gather", ("x",), part, 1),)
+    own = plan_program(graph, machine=machine).problem
+    kept = plan_program(graph, machine=machine, shares=shares, search="layouts").problem.total()
+    earlier = own.changed(rates=Rates(machine, own.mesh, shares)).total()
+    search = improve.search
+
+    def noted(problem: Problem) -> None:
+        begun.append(problem.total()[:2])
+        search(problem)
+
+    monkeypatch.setattr(improve, "search", noted)
+    found = plan_program(graph, machine=machine, shares=shares, after=(Counted(),)).problem.total()
+    assert begun[-1] == min(earlier[:2], kept[:2]) and found <= min(earlier, kept)
 
 
 RECURRENCE = """
