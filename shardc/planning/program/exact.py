@@ -58,8 +58,9 @@ def perfect(problem: Problem) -> Reached:
         kept.take(problem)
         columns, few = len(solved.net.integral), (problem.modest or before)[1]
         rounds = ROUNDS if columns <= SMALL else 1
-        if not solved.none_below(before[0], few):
-            take_cheapest(solved.net, few, rounds * columns)
+        begun = solved.at_most(few)
+        if begun is None or not solved.none_below(before[0], begun):
+            take_cheapest(solved.net, few, rounds * columns, begun=begun)
     elif after < before:
         settle(problem)
     if solved.whole or solved.ticks >= before[0]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
 from shardc.planning.program.basis import Basis, Parts
-from shardc.planning.program.solver import Sums, solve
+from shardc.planning.program.solver import Found, Sums, solve
 from shardc.planning.solvers import Vector
 
 Numbers = NDArray[np.int64]
@@ -85,7 +85,8 @@ NEAR = 1e-6  # what is so near to a limit keeps to it
 class Solved(Struct, frozen=True):
     """The columns' values, the objective, and a number that no solution's objective is below.
 
-    Without integrality a column is used once it costs `reduced` less, and the solution is that of `basis`.
+    Without integrality a column is used once it costs `reduced` less, the solution is that of `basis`, and
+    `further` goes on from it (solver.Found).
     `whole`: the columns are whole numbers where they must be. `nearly`: they are, too, but only those were
     looked at that the linear program's solution uses or might use soon.
     """
@@ -97,18 +98,18 @@ class Solved(Struct, frozen=True):
     basis: Callable[[], Basis]
     whole: bool = True
     nearly: bool = False
-    below: Callable[[Vector, float], float | None] = lambda sum, limit: None
-    """Of a linear program the objective where one sum more is at most so much, which is asked once."""
+    further: Callable[[Vector, float], Found | None] = lambda sum, limit: None
 
     @property
     def whole_bound(self) -> int:
         """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
         return _whole(self.value, self.bound)
 
-    def least_below(self, sum: Vector, limit: float) -> int | None:
-        """The bound of the linear program where one sum more is at most so much; None if it is not known."""
-        value = self.below(sum, limit)
-        return None if value is None else _whole(value, value)
+
+def least(costs: Vector, found: Found) -> int:
+    """What no whole number is below that has these costs, by the linear program in which this was found."""
+    value = float(costs @ found.columns)
+    return _whole(value, value)
 
 
 def _whole(value: float, bound: float) -> int:
@@ -128,6 +129,7 @@ def minimum(
     unsure: Callable[[Solved], bool] | None = None,
     start: Basis | None = None,
     presolve: bool = True,
+    begun: Found | None = None,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
@@ -136,28 +138,23 @@ def minimum(
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
     Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does:
     mostly a good plan, but the bound stays that of the linear program. That begins at `start`; `presolve` as
-    of solve.
+    of solve; it is not solved where its solution is known, with which all has `begun`.
     """
     sums = rows.sums(len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = solve(scaled, sums, None, start, presolve)
+    result = begun or solve(scaled, sums, None, start, presolve)
     if result is None:
         return None
     value = float(costs @ result.columns)
     reduced = result.reduced * (scale / 1000)
-    basis, back, further = result.basis, scale / 1000, result.below
-
-    def below(sum: Vector, limit: float) -> float | None:
-        found = further(sum, limit)
-        return None if found is None else found * back
-
-    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), below=below)
+    basis, further = result.basis, result.further
+    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), further=further)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, below=below)
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, further=further)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
     if len(costs) > most or (unsure is not None and unsure(relaxed)):
@@ -169,9 +166,8 @@ def minimum(
     result = solve(scaled, sums, integral)
     if result is None:
         return None
-    return Solved(
-        result.columns, float(costs @ result.columns), result.bound * back, reduced, basis, below=below
-    )
+    value, bound = float(costs @ result.columns), result.bound * (scale / 1000)
+    return Solved(result.columns, value, bound, reduced, basis, further=further)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

@@ -66,13 +66,13 @@ class Sums(Struct, frozen=True):
 
 class Found(Struct, frozen=True):
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, what the objective is `below` a limit on one sum
-    more, looked for from this solution on (None if there is none), and, before that is asked, its basis."""
+    much less each column would have to cost to be used, what is found `further` on from this solution where
+    one sum more is at most a limit, and, before that is asked, its basis."""
 
     columns: Vector
     bound: float
     reduced: Vector
-    below: Callable[[Vector, float], float | None]
+    further: Callable[[Vector, float], Found | None]
     basis: Callable[[], Basis]
 
 
@@ -97,7 +97,7 @@ def solve(
     highs: Any = highspy.Highs()
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
-    highs.passModel(_model(highspy, costs, sums, integral))
+    _pass(highspy, highs, costs, sums, integral)
     if only is not None:
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
@@ -110,26 +110,30 @@ def solve(
     if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
+    return _found(highspy, highs, integral is None, sums.low == -np.inf)
+
+
+def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]) -> Found | None:
+    """What HiGHS has found, of rows some of which have no lower bound."""
     info = highs.getInfo()
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    if not optimal and (integral is None or info.primal_solution_status != FEASIBLE):
+    if not optimal and (linear or info.primal_solution_status != FEASIBLE):
         return None
     solution = highs.getSolution()
     columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
-    bound = info.objective_function_value if integral is None else info.mip_dual_bound
+    bound = info.objective_function_value if linear else info.mip_dual_bound
 
-    def below(sum: Vector, limit: float) -> float | None:
+    def further(sum: Vector, limit: float) -> Found | None:
         places = np.flatnonzero(sum).astype(np.int32)
         highs.addRow(-highspy.kHighsInf, limit, len(places), places, sum[places])
         highs.run()
-        optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return float(highs.getInfo().objective_function_value) if optimal else None
+        return _found(highspy, highs, linear, np.append(open_below, True))
 
     def basis() -> Basis:
         _, basic = highs.getBasicVariables()
-        return Basis.of(np.asarray(basic), columns, sums.low == -np.inf)
+        return Basis.of(np.asarray(basic), columns, open_below)
 
-    return Found(columns, float(bound), reduced, below, basis)
+    return Found(columns, float(bound), reduced, further, basis)
 
 
 _OPTIONS = {
@@ -150,16 +154,11 @@ def _basis(highspy: Any, start: Basis) -> Any:
     return basis
 
 
-def _model(highspy: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Any:
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(costs), len(sums.low)
-    model.col_cost_, model.col_lower_, model.col_upper_ = costs, np.zeros(len(costs)), np.ones(len(costs))
-    model.row_lower_, model.row_upper_ = sums.low, sums.high
-    matrix = model.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.num_col_, matrix.num_row_ = len(costs), len(sums.low)
-    matrix.start_, matrix.index_, matrix.value_ = sums.starts, sums.columns, sums.factors
-    if integral is not None:
-        kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-        model.integrality_ = [kinds[whole] for whole in integral]
-    return model
+def _pass(highspy: Any, highs: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> None:
+    """As arrays: HiGHS's own records take them number by number."""
+    width, height, zeros = len(costs), len(sums.low), np.zeros(len(costs))
+    kinds = np.zeros(width, np.int32) if integral is None else np.array(integral, np.int32)
+    bounds = zeros, np.ones(width), sums.low, sums.high
+    matrix = sums.starts, sums.columns, sums.factors
+    form, least = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
+    highs.passModel(width, height, len(sums.factors), form, least, 0.0, costs, *bounds, *matrix, kinds)
