@@ -42,9 +42,9 @@ def proof(problem: Problem) -> Proof | None:
             break
         inside = Every({variable: choices.choices[variable] for variable in window}, choices.layouts)
         net = part(problem, inside, choices.choices, values, prices)
-        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
+        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral), lacking=net.lacking)
         ticks += found.whole_bound if found else 0
-        solved, columns = solved + 1, columns + len(net.integral)
+        solved, columns = solved + 1, columns + net.size
     return Proof(min(ticks, problem.total()[0]), _method(solved))
 
 

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
 from shardc.planning.program.basis import Basis, Parts
-from shardc.planning.program.solver import Found, Sums, solve
+from shardc.planning.program.solver import Found, Row, Sums, solve
 from shardc.planning.solvers import Vector
 
 Numbers = NDArray[np.int64]
-
-Row = tuple[Sequence[tuple[int, float]], float, float]
-"""(column, factor) pairs, and the bounds of their sum."""
 
 
 class Rows(Struct):
@@ -69,11 +66,15 @@ class Rows(Struct):
         parts = Parts([*self.parts.starts], {**self.parts.codes})
         bounds = [*self.low], [*self.high]
         both = Rows([*self.at], [*self.columns], [*self.factors], *bounds, [*self.ranges], parts)
-        for terms, low, high in more:
-            at = both.open(1, low, high)
-            for column, factor in terms:
-                both.put([at], [column], factor)
+        both.add(more)
         return both
+
+    def add(self, more: Sequence[Row]) -> None:
+        """Have others, too."""
+        for terms, low, high in more:
+            at = self.open(1, low, high)
+            for column, factor in terms:
+                self.put([at], [column], factor)
 
 
 WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a second; 4,000 may take six
@@ -98,7 +99,7 @@ class Solved(Struct, frozen=True):
     basis: Callable[[], Basis]
     whole: bool = True
     nearly: bool = False
-    further: Callable[[Vector, float], Found | None] = lambda sum, limit: None
+    further: Callable[[Sequence[Row]], Found | None] = lambda rows: None
 
     @property
     def whole_bound(self) -> int:
@@ -119,32 +120,44 @@ def _whole(value: float, bound: float) -> int:
     return max(0, round(least) if near else ceil(least))
 
 
+def _nothing(columns: Vector) -> list[Row]:
+    return []
+
+
 def minimum(
     costs: Vector,
     rows: Rows,
     integral: Sequence[bool],
     known: Vector | None = None,
+    also: Sequence[Row] = (),
     enough: float = inf,
     most: int = COLUMNS,
     unsure: Callable[[Solved], bool] | None = None,
     start: Basis | None = None,
     presolve: bool = True,
     begun: Found | None = None,
+    lacking: Callable[[Vector], list[Row]] = _nothing,
+    size: int = 0,
 ) -> Solved | None:
-    """The columns for which the costs sum to least; None if no solution was found.
+    """The columns for which the costs sum to least, with these rows and `also` others; None if no solution
+    was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
-    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does:
-    mostly a good plan, but the bound stays that of the linear program. That begins at `start`; `presolve` as
-    of solve; it is not solved where its solution is known, with which all has `begun`.
+    it shows that none is below `enough`, and where it is `unsure`. To what a solution violates `lacking` adds
+    rows and says which, and another is found. The columns may be as many as `size` others would be.
+    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does,
+    of more than `most` for those that it uses: mostly a good plan, but the bound stays that of the linear
+    program. That begins at `start`; `presolve` as of solve; it is not solved where its solution is known,
+    with which all has `begun`.
     """
-    sums = rows.sums(len(costs))
+    sums, size = rows.and_also(*also).sums(len(costs)), max(size, len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
     result = begun or solve(scaled, sums, None, start, presolve)
+    while result is not None and (more := lacking(result.columns)):
+        result = result.further(more)
     if result is None:
         return None
     value = float(costs @ result.columns)
@@ -155,15 +168,18 @@ def minimum(
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
         best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, further=further)
-        if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
+        if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR and not lacking(columns):
             return best
-    if len(costs) > most or (unsure is not None and unsure(relaxed)):
+    if unsure is not None and unsure(relaxed):
         return relaxed
-    if len(costs) > WHOLE:
-        near = (relaxed.columns > NEAR) | (reduced <= NEARLY * value)
-        result = solve(scaled, sums, integral, only=near)
-        return replace(relaxed, columns=result.columns, nearly=True) if result else relaxed
-    result = solve(scaled, sums, integral)
+    near = None
+    if size > WHOLE:
+        near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if size <= most else -inf))
+    result = solve(scaled, rows.and_also(*also).sums(len(costs)), integral, only=near)
+    while result is not None and lacking(result.columns):
+        result = solve(scaled, rows.and_also(*also).sums(len(costs)), integral, only=near)
+    if near is not None:
+        return replace(relaxed, columns=result.columns, nearly=size <= most) if result else relaxed
     if result is None:
         return None
     value, bound = float(costs @ result.columns), result.bound * (scale / 1000)

@@ -63,11 +63,11 @@ class Optimum(Struct, frozen=True):
     def at_most(self, few: int) -> Found | None:
         """The solution of the last linear program of at most `few` collectives, which a few steps lead to
         from that of any number; None if it is not known. Asked once."""
-        return None if self.last is None else self.last.further(self.net.costs()[1], few)
+        return None if self.last is None else self.last.further([_at_most(self.net.costs()[1], few)])
 
     def none_below(self, ticks: int, found: Found) -> bool:
         """Whether a solution of few collectives shows that no plan of so few takes fewer ticks."""
-        ties = len(self.net.integral) <= TIES  # of these the least effort is looked for
+        ties = self.net.size <= TIES  # of these the least effort is looked for
         return not ties and least(self.net.costs()[0], found) >= ticks
 
 
@@ -91,23 +91,26 @@ def take_cheapest(
     last: Solved | None = None
     start: Basis | None = None
     presolve, flat = False, problem.rates.flat
-    enough = before[0] if len(net.integral) > SMALL else inf
+    enough = before[0] if net.size > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
-    while len(net.integral) <= work - solved:
-        solved += len(net.integral)
+    while net.size <= work - solved:
+        solved += net.size
         changes = net.prices.changes
         moved, count = net.costs()
-        rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
+        also = [] if few == inf else [_at_most(count, few)]
         optimum = minimum(
             moved,
-            rows,
+            net.rows,
             net.integral,
+            also=also,
             enough=enough,
             most=most,
             unsure=net.unsure,
             start=start,
             presolve=presolve,
             begun=begun,
+            lacking=net.lacking,
+            size=net.size,
         )
         last, begun = optimum, None
         if optimum is None:
@@ -115,10 +118,19 @@ def take_cheapest(
         bound, whole, nearly = max(bound, optimum.whole_bound), optimum.whole, optimum.nearly
         columns = optimum.columns
         equal = [columns]
-        if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
-            near = _at_most(moved, optimum.value + 1e-6 * optimum.value + 1e-3)
+        if ties and whole and (problem.rates.free or net.size <= TIES):
+            also.append(_at_most(moved, optimum.value + 1e-6 * optimum.value + 1e-3))
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=presolve)
+            fewest = minimum(
+                wanted,
+                net.rows,
+                net.integral,
+                columns,
+                also,
+                presolve=presolve,
+                lacking=net.lacking,
+                size=net.size,
+            )
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:

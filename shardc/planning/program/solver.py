@@ -23,6 +23,9 @@ FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
 Numbers = NDArray[np.int32]
 
+Row = tuple[Sequence[tuple[int, float]], float, float]
+"""(column, factor) pairs, and the bounds of their sum."""
+
 
 class Sums(Struct, frozen=True):
     """Sums of columns that lie between `low` and `high`, row by row.
@@ -66,13 +69,13 @@ class Sums(Struct, frozen=True):
 
 class Found(Struct, frozen=True):
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, what is found `further` on from this solution where
-    one sum more is at most a limit, and, before that is asked, its basis."""
+    much less each column would have to cost to be used, what is found `further` on from this solution with
+    more rows, and, before that is asked, its basis."""
 
     columns: Vector
     bound: float
     reduced: Vector
-    further: Callable[[Vector, float], Found | None]
+    further: Callable[[Sequence[Row]], Found | None]
     basis: Callable[[], Basis]
 
 
@@ -123,11 +126,14 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
     columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
     bound = info.objective_function_value if linear else info.mip_dual_bound
 
-    def further(sum: Vector, limit: float) -> Found | None:
-        places = np.flatnonzero(sum).astype(np.int32)
-        highs.addRow(-highspy.kHighsInf, limit, len(places), places, sum[places])
+    def further(rows: Sequence[Row]) -> Found | None:
+        starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)]).astype(np.int32)
+        places = np.array([place for terms, _, _ in rows for place, _ in terms], np.int32)
+        factors = np.array([factor for terms, _, _ in rows for _, factor in terms], np.float64)
+        low, high = (np.array([row[end] for row in rows], np.float64) for end in (1, 2))
+        highs.addRows(len(rows), low, high, len(places), starts[:-1], places, factors)
         highs.run()
-        return _found(highspy, highs, linear, np.append(open_below, True))
+        return _found(highspy, highs, linear, np.concatenate([open_below, low == -np.inf]))
 
     def basis() -> Basis:
         _, basic = highs.getBasicVariables()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 from shardc.planning.machines import load
 from shardc.planning.program import highs, known, plan_program, solver
 from shardc.planning.program.highs import Rows, Solved, least, minimum
-from shardc.planning.program.solver import Sums, solve
+from shardc.planning.program.solver import Found, Sums, solve
+from shardc.planning.solvers import Vector
 from tests.unit.planning.test_basis import PROGRAM
 from tests.unit.planning.test_known import propagated
 
@@ -74,10 +76,10 @@ def test_the_least_below_a_limit_on_one_sum_more() -> None:
     first = minimum(costs, rows, [False] * 3)
     anew = minimum(costs, rows.and_also(([(2, 1.0)], -np.inf, 0.5)), [False] * 3)
     assert first is not None and anew is not None and anew.value > first.value
-    few = first.further(np.array([0.0, 0.0, 1.0]), 0.5)
+    few = first.further([([(2, 1.0)], -np.inf, 0.5)])
     assert few is not None and least(costs, few) == anew.whole_bound
     assert np.allclose(few.columns, anew.columns) and few.basis().rows.shape == (2,)
-    assert few.further(np.array([1.0, 1.0, 1.0]), 0.5) is None
+    assert few.further([([(0, 1.0), (1, 1.0), (2, 1.0)], -np.inf, 0.5)]) is None
 
 
 def test_what_is_known_of_a_linear_program_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,9 +89,11 @@ def test_what_is_known_of_a_linear_program_is_not_looked_for(monkeypatch: pytest
     begun = solve(costs * 400, rows.sums(3), None)
     programs: list[bool] = []
 
-    def counted(costs: np.ndarray, sums: Sums, integral: list[bool] | None, *more: object) -> object:
+    def counted(
+        costs: Vector, sums: Sums, integral: list[bool] | None, *more: Any, **only: Any
+    ) -> Found | None:
         programs.append(integral is not None)
-        return solve(costs, sums, integral)
+        return solve(costs, sums, integral, *more, **only)
 
     monkeypatch.setattr(highs, "solve", counted)
     again = minimum(costs, rows, [True] * 3, begun=begun)
