@@ -2,9 +2,9 @@
 
 A value goes from the layout it is given in to the layouts its users need. With one user that is a transport
 problem: a column for each pair of layouts, whose sums are the columns of the choices. With several users
-copies are shared: each user draws a flow from the given layout to its own need, over copies that are paid
-once however many flows use them, and only of layouts that some user needs. Both have linear relaxations that
-are exact on trees.
+copies are shared: each is paid once however many users it leads to, and made only of layouts that some user
+needs. That copies lead from the given layout to what each user needs is said by rows that are added where a
+solution violates them (cuts.py). Both have linear relaxations that are exact on trees.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _conserve(
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
-    """Several users: flows over copies that are made once."""
+    """Several users: copies that are made once, one of a layout at most, and none for nobody."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
     places = list(dict.fromkeys([*wanted, *given]))
     arcs = _direct(net, made, places, len(wanted))
@@ -268,4 +268,4 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
                 net.rows.put([int(at[place])] * len(columns), columns, 1)
         into = at[arcs.targets] >= 0
         net.rows.put_range(at[arcs.targets[into]], np.arange(copies.start, copies.stop)[into], 1)
-    net.shared.append(Shared(len(places), copies.start, arcs.sources, arcs.targets, ends[0], ends[1:]))
+    net.share(Shared(len(places), copies.start, arcs.sources, arcs.targets, ends[0], ends[1:]))

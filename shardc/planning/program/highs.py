@@ -151,7 +151,11 @@ def minimum(
     program. That begins at `start`; `presolve` as of solve; it is not solved where its solution is known,
     with which all has `begun`.
     """
-    sums, size = rows.and_also(*also).sums(len(costs)), max(size, len(costs))
+
+    def all_sums() -> Sums:
+        return (rows.and_also(*also) if also else rows).sums(len(costs))
+
+    sums, size = all_sums(), max(size, len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
@@ -175,9 +179,9 @@ def minimum(
     near = None
     if size > WHOLE:
         near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if size <= most else -inf))
-    result = solve(scaled, rows.and_also(*also).sums(len(costs)), integral, only=near)
+    result = solve(scaled, all_sums(), integral, only=near)
     while result is not None and lacking(result.columns):
-        result = solve(scaled, rows.and_also(*also).sums(len(costs)), integral, only=near)
+        result = solve(scaled, all_sums(), integral, only=near)
     if near is not None:
         return replace(relaxed, columns=result.columns, nearly=size <= most) if result else relaxed
     if result is None:

@@ -89,6 +89,7 @@ class Network(Struct):
     count: list[int] = []
     parts: Parts = field(default_factory=Parts)
     shared: list[Shared] = []
+    flows: int = 0
     ends: Ends | None = None
     cuts: dict[tuple[int, Cut], None] = {}
     """Of which of those there is a row that some solution violated."""
@@ -98,7 +99,7 @@ class Network(Struct):
     @property
     def size(self) -> int:
         """Columns, and as many more as there would be of flows over shared copies, one for each user."""
-        return len(self.integral) + sum([len(each.needs) * len(each.sources) for each in self.shared])
+        return len(self.integral) + self.flows
 
     @property
     def options(self) -> dict[Variable, list[Choice]]:
@@ -163,6 +164,11 @@ class Network(Struct):
         """Ticks and collectives of every column, as prices were when it was made."""
         count = np.array(self.count, dtype=np.float64)
         return np.array(self.ticks, dtype=np.float64) + self.problem.toll * count, count
+
+    def share(self, shared: Shared) -> None:
+        """Copies that several users share."""
+        self.shared.append(shared)
+        self.flows += len(shared.needs) * len(shared.sources)
 
     def lacking(self, columns: Vector) -> list[Row]:
         """New rows that a solution violates, of users that copies do not lead to; the program has them then.

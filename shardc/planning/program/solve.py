@@ -146,6 +146,8 @@ def take_cheapest(
                 break
             presolve, start = True, None
             continue
+        if net.size > work - solved:
+            break
         done, net, last = net, again(net), None
         start = None if presolve or flat else net.start(done, optimum.basis())
         del done, optimum  # the solver has tens of megabytes for each program that it keeps

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shardc.planning.program.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program: some seconds
+ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program with what follows
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
@@ -104,8 +104,9 @@ def solve(
     if only is not None:
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
+    left = ITERATIONS // max(1, len(costs))
     if integral is None:
-        highs.setOptionValue("simplex_iteration_limit", ITERATIONS // max(1, len(costs)))
+        highs.setOptionValue("simplex_iteration_limit", left)
         if not presolve:
             highs.setOptionValue("presolve", "off")
     if start is not None:
@@ -113,11 +114,11 @@ def solve(
     if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
-    return _found(highspy, highs, integral is None, sums.low == -np.inf)
+    return _found(highspy, highs, integral is None, sums.low == -np.inf, left)
 
 
-def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]) -> Found | None:
-    """What HiGHS has found, of rows some of which have no lower bound."""
+def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_], left: int) -> Found | None:
+    """What HiGHS has found, of rows some of which have no lower bound, in so many steps that were left."""
     info = highs.getInfo()
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     if not optimal and (linear or info.primal_solution_status != FEASIBLE):
@@ -125,6 +126,7 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
     solution = highs.getSolution()
     columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
     bound = info.objective_function_value if linear else info.mip_dual_bound
+    taken: int = info.simplex_iteration_count
 
     def further(rows: Sequence[Row]) -> Found | None:
         starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)]).astype(np.int32)
@@ -132,8 +134,10 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
         factors = np.array([factor for terms, _, _ in rows for _, factor in terms], np.float64)
         low, high = (np.array([row[end] for row in rows], np.float64) for end in (1, 2))
         highs.addRows(len(rows), low, high, len(places), starts[:-1], places, factors)
+        more = max(0, left - taken)
+        highs.setOptionValue("simplex_iteration_limit", more)
         highs.run()
-        return _found(highspy, highs, linear, np.concatenate([open_below, low == -np.inf]))
+        return _found(highspy, highs, linear, np.concatenate([open_below, low == -np.inf]), more)
 
     def basis() -> Basis:
         _, basic = highs.getBasicVariables()

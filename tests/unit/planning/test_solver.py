@@ -156,6 +156,14 @@ def test_a_linear_program_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPat
     assert solve(costs, knapsack(), None, presolve=False) is not None
 
 
+def test_what_follows_a_linear_program_takes_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs, more = np.array([2.0, 2.0, 2.5]), [([(2, 1.0)], -np.inf, 0.5)]
+    for steps, found in ((2, False), (20, True)):
+        monkeypatch.setattr(solver, "ITERATIONS", steps * len(costs))
+        first = solve(costs, knapsack(), None, presolve=False)
+        assert first is not None and (first.further(more) is not None) == found
+
+
 def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is proved then, and no plan is worse than propagation's."""
     monkeypatch.setattr(known, "_RECENT", {})
