@@ -2,9 +2,9 @@
 
 A value goes from the layout it is given in to the layouts its users need. With one user that is a transport
 problem: a column for each pair of layouts, whose sums are the columns of the choices. With several users
-copies are shared: each user draws a flow from the given layout to its own need, over copies that are paid
-once however many flows use them, and only of layouts that some user needs. Both have linear relaxations that
-are exact on trees.
+copies are shared: each is paid once however many users it leads to, and made only of layouts that some user
+needs. That copies lead from the given layout to what each user needs is said by rows that are added where a
+solution violates them (cuts.py). Both have linear relaxations that are exact on trees.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
+from shardc.planning.program.cuts import Shared
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Columns, Network, Produced
 from shardc.planning.program.prices import Arcs, Prices
@@ -53,7 +54,7 @@ def network(
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
     for value in dict.fromkeys(value for variable in net.scope for value in variable.touched):
-        if value not in problem.free and len(net.integral) <= most:
+        if value not in problem.free and net.size <= most:
             _value(net, value)
     given = [problem.own_cost(v, v.choice) for v in net.scope if v not in every.choices]
     net.ticks[ONE], net.count[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
@@ -62,7 +63,9 @@ def network(
 
 def again(net: Network) -> Network:
     """The program with the prices that are known now, which say other copies to be made in one."""
-    return network(net.problem, net.every, net.prices, net.limit, scope=net.scope)
+    anew = network(net.problem, net.every, net.prices, net.limit, scope=net.scope)
+    anew.cut(net.cuts)
+    return anew
 
 
 def part(
@@ -236,7 +239,7 @@ def _conserve(
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
-    """Several users: flows over copies that are made once."""
+    """Several users: copies that are made once, one of a layout at most, and none for nobody."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
     places = list(dict.fromkeys([*wanted, *given]))
     arcs = _direct(net, made, places, len(wanted))
@@ -256,11 +259,17 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
         net.rows.put_range(first + 2 * arcs.targets + add, copies, 1)
     going = arcs.sources < len(wanted)
     net.rows.put_range(first + 2 * arcs.sources[going], np.arange(copies.start, copies.stop)[going], -1)
-    count, codes = len(copies), arcs.codes(len(places))
-    for need in needs:
-        flows = net.free_columns(codes)
-        first = net.rows.open(count, -inf, 0, codes)
-        each = np.arange(first, first + count)
-        net.rows.put_range(each, flows, 1)
-        net.rows.put_range(each, copies, -1)
-        _conserve(net, arcs, flows, places, given, need)
+    number = {place: at for at, place in enumerate(places)}
+    ends = [{number[place]: columns for place, columns in each.items()} for each in (given, *needs)]
+    for need in ends[1:]:
+        # of each layout that a user needs: it is given, or somebody makes a copy of it
+        at = np.full(len(places), -1)
+        at[[*need]] = np.arange(len(need)) + net.rows.open(len(need), 0, inf)
+        for place, columns in need.items():
+            net.rows.put([int(at[place])] * len(columns), columns, -1)
+        for place, columns in ends[0].items():
+            if place in need:
+                net.rows.put([int(at[place])] * len(columns), columns, 1)
+        into = at[arcs.targets] >= 0
+        net.rows.put_range(at[arcs.targets[into]], np.arange(copies.start, copies.stop)[into], 1)
+    net.share(Shared(len(places), copies.start, arcs.sources, arcs.targets, ends[0], ends[1:]))

@@ -51,15 +51,16 @@ def perfect(problem: Problem) -> Reached:
     if solved is None:
         return Reached.NOT
     kind = "integer" if solved.whole else "linear"
-    problem.proof = Proof(solved.ticks, f"{kind} program of {len(solved.net.integral)} columns")
+    problem.proof = Proof(solved.ticks, f"{kind} program of {solved.net.size} columns")
     after = problem.total()
     if not problem.takes(after):
         problem.refuse(after)
         kept.take(problem)
-        columns, few = len(solved.net.integral), (problem.modest or before)[1]
+        columns, few = solved.net.size, (problem.modest or before)[1]
         rounds = ROUNDS if columns <= SMALL else 1
-        if not solved.none_below(before[0], few):
-            take_cheapest(solved.net, few, rounds * columns)
+        begun = solved.at_most(few)
+        if begun is None or not solved.none_below(before[0], begun):
+            take_cheapest(solved.net, few, rounds * columns, begun=begun)
     elif after < before:
         settle(problem)
     if solved.whole or solved.ticks >= before[0]:
@@ -76,7 +77,7 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
         net = network(problem, choices, prices, limit, RELAXED, pairs=pairs)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
-    return net if len(net.integral) <= RELAXED else None
+    return net if net.size <= RELAXED else None
 
 
 def atoms_of_program(problem: Problem) -> tuple[AxisAtoms, AxisAtoms]:

@@ -45,9 +45,9 @@ def proof(problem: Problem) -> Proof | None:
             net = part(problem, inside, choices.choices, values, prices)
         except TooMany:
             continue
-        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
+        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral), lacking=net.lacking)
         ticks += found.whole_bound if found else 0
-        solved, columns = solved + 1, columns + len(net.integral)
+        solved, columns = solved + 1, columns + net.size
     return Proof(min(ticks, problem.total()[0]), _method(solved))
 
 

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
 from shardc.planning.program.basis import Basis, Parts
-from shardc.planning.program.solver import Sums, solve
+from shardc.planning.program.solver import Found, Row, Sums, solve
 from shardc.planning.solvers import Vector
 
 Numbers = NDArray[np.int64]
-
-Row = tuple[Sequence[tuple[int, float]], float, float]
-"""(column, factor) pairs, and the bounds of their sum."""
 
 
 class Rows(Struct):
@@ -69,11 +66,15 @@ class Rows(Struct):
         parts = Parts([*self.parts.starts], {**self.parts.codes})
         bounds = [*self.low], [*self.high]
         both = Rows([*self.at], [*self.columns], [*self.factors], *bounds, [*self.ranges], parts)
-        for terms, low, high in more:
-            at = both.open(1, low, high)
-            for column, factor in terms:
-                both.put([at], [column], factor)
+        both.add(more)
         return both
+
+    def add(self, more: Sequence[Row]) -> None:
+        """Have others, too."""
+        for terms, low, high in more:
+            at = self.open(1, low, high)
+            for column, factor in terms:
+                self.put([at], [column], factor)
 
 
 WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a second; 4,000 may take six
@@ -85,7 +86,8 @@ NEAR = 1e-6  # what is so near to a limit keeps to it
 class Solved(Struct, frozen=True):
     """The columns' values, the objective, and a number that no solution's objective is below.
 
-    Without integrality a column is used once it costs `reduced` less, and the solution is that of `basis`.
+    Without integrality a column is used once it costs `reduced` less, the solution is that of `basis`, and
+    `further` goes on from it (solver.Found).
     `whole`: the columns are whole numbers where they must be. `nearly`: they are, too, but only those were
     looked at that the linear program's solution uses or might use soon.
     """
@@ -97,18 +99,18 @@ class Solved(Struct, frozen=True):
     basis: Callable[[], Basis]
     whole: bool = True
     nearly: bool = False
-    below: Callable[[Vector, float], float | None] = lambda sum, limit: None
-    """Of a linear program the objective where one sum more is at most so much, which is asked once."""
+    further: Callable[[Sequence[Row]], Found | None] = lambda rows: None
 
     @property
     def whole_bound(self) -> int:
         """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
         return _whole(self.value, self.bound)
 
-    def least_below(self, sum: Vector, limit: float) -> int | None:
-        """The bound of the linear program where one sum more is at most so much; None if it is not known."""
-        value = self.below(sum, limit)
-        return None if value is None else _whole(value, value)
+
+def least(costs: Vector, found: Found) -> int:
+    """What no whole number is below that has these costs, by the linear program in which this was found."""
+    value = float(costs @ found.columns)
+    return _whole(value, value)
 
 
 def _whole(value: float, bound: float) -> int:
@@ -118,60 +120,74 @@ def _whole(value: float, bound: float) -> int:
     return max(0, round(least) if near else ceil(least))
 
 
+def _nothing(columns: Vector) -> list[Row]:
+    return []
+
+
 def minimum(
     costs: Vector,
     rows: Rows,
     integral: Sequence[bool],
     known: Vector | None = None,
+    also: Sequence[Row] = (),
     enough: float = inf,
     most: int = COLUMNS,
     unsure: Callable[[Solved], bool] | None = None,
     start: Basis | None = None,
     presolve: bool = True,
+    begun: Found | None = None,
+    lacking: Callable[[Vector], list[Row]] = _nothing,
+    size: int = 0,
 ) -> Solved | None:
-    """The columns for which the costs sum to least; None if no solution was found.
+    """The columns for which the costs sum to least, with these rows and `also` others; None if no solution
+    was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
-    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does:
-    mostly a good plan, but the bound stays that of the linear program. That begins at `start`; `presolve` as
-    of solve.
+    it shows that none is below `enough`, and where it is `unsure`. To what a solution violates `lacking` adds
+    rows and says which, and another is found. The columns may be as many as `size` others would be.
+    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does,
+    of more than `most` for those that it uses: mostly a good plan, but the bound stays that of the linear
+    program. That begins at `start`; `presolve` as of solve; it is not solved where its solution is known,
+    with which all has `begun`.
     """
-    sums = rows.sums(len(costs))
+
+    def all_sums() -> Sums:
+        return (rows.and_also(*also) if also else rows).sums(len(costs))
+
+    sums, size = all_sums(), max(size, len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = solve(scaled, sums, None, start, presolve)
+    result = begun or solve(scaled, sums, None, start, presolve)
+    while result is not None and (more := lacking(result.columns)):
+        result = result.further(more)
     if result is None:
         return None
     value = float(costs @ result.columns)
     reduced = result.reduced * (scale / 1000)
-    basis, back, further = result.basis, scale / 1000, result.below
-
-    def below(sum: Vector, limit: float) -> float | None:
-        found = further(sum, limit)
-        return None if found is None else found * back
-
-    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), below=below)
+    basis, further = result.basis, result.further
+    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), further=further)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, below=below)
-        if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, further=further)
+        if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR and not lacking(columns):
             return best
-    if len(costs) > most or (unsure is not None and unsure(relaxed)):
+    if unsure is not None and unsure(relaxed):
         return relaxed
-    if len(costs) > WHOLE:
-        near = (relaxed.columns > NEAR) | (reduced <= NEARLY * value)
-        result = solve(scaled, sums, integral, only=near)
-        return replace(relaxed, columns=result.columns, nearly=True) if result else relaxed
-    result = solve(scaled, sums, integral)
+    near = None
+    if size > WHOLE:
+        near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if size <= most else -inf))
+    result = solve(scaled, all_sums(), integral, only=near)
+    while result is not None and lacking(result.columns):
+        result = solve(scaled, all_sums(), integral, only=near)
+    if near is not None:
+        return replace(relaxed, columns=result.columns, nearly=size <= most) if result else relaxed
     if result is None:
         return None
-    return Solved(
-        result.columns, float(costs @ result.columns), result.bound * back, reduced, basis, below=below
-    )
+    value, bound = float(costs @ result.columns), result.bound * (scale / 1000)
+    return Solved(result.columns, value, bound, reduced, basis, further=further)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

@@ -88,14 +88,17 @@ def listed(
         each = iter(places)
         grouped = [admitted(some, [next(each) for _ in some]) for some in groups]
         for placed in product(*grouped):
-            flowing = zip(atoms, chain.from_iterable(placed), strict=True)
-            carried = merge(atom for atom, place in flowing if place == "flow")
-            if bool(carried) != bool(group):
-                continue
+            carried = None
+            if group:
+                flowing = zip(atoms, chain.from_iterable(placed), strict=True)
+                axes = merge([atom for atom, place in flowing if place == "flow"])
+                if not axes:
+                    continue
+                carried = Carried(axes, group, kind)
             for assignment in _orders(len(rule.factors), groups, placed):
                 if _uneven(rule, assignment, uneven):
                     continue
-                seen[assignment, Carried(carried, group, kind) if carried else None] = None
+                seen[assignment, carried] = None
                 if len(seen) > most:
                     raise TooMany
     for assignment, carried in seen:

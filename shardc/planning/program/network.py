@@ -7,7 +7,7 @@ carry, and for copies of values (building.py).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -21,7 +21,8 @@ from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.choices import Every
-from shardc.planning.program.highs import Numbers, Rows, Solved, Vector
+from shardc.planning.program.cuts import Cut, Ends, Shared
+from shardc.planning.program.highs import Numbers, Row, Rows, Solved, Vector
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.prices import Arcs, Price, Prices
 from shardc.planning.program.problem import Problem
@@ -87,8 +88,18 @@ class Network(Struct):
     ticks: list[float] = []
     count: list[int] = []
     parts: Parts = field(default_factory=Parts)
+    shared: list[Shared] = []
+    flows: int = 0
+    ends: Ends | None = None
+    cuts: dict[tuple[int, Cut], None] = {}
+    """Of which of those there is a row that some solution violated."""
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""
+
+    @property
+    def size(self) -> int:
+        """Columns, and as many more as there would be of flows over shared copies, one for each user."""
+        return len(self.integral) + self.flows
 
     @property
     def options(self) -> dict[Variable, list[Choice]]:
@@ -126,11 +137,6 @@ class Network(Struct):
         self.rows.put([at] * len(columns), columns, 1)
         self.rows.put([at] * len(less), less, -1)
 
-    def free_columns(self, codes: Numbers) -> range:
-        """New columns that cost nothing, with their codes."""
-        count = len(codes)
-        return self.columns(False, [0.0] * count, [0] * count, codes)
-
     def price(self, arc: Arc) -> Price:
         """What a copy takes, as far as is known."""
         made, source, target = arc
@@ -158,6 +164,28 @@ class Network(Struct):
         """Ticks and collectives of every column, as prices were when it was made."""
         count = np.array(self.count, dtype=np.float64)
         return np.array(self.ticks, dtype=np.float64) + self.problem.toll * count, count
+
+    def share(self, shared: Shared) -> None:
+        """Copies that several users share."""
+        self.shared.append(shared)
+        self.flows += len(shared.needs) * len(shared.sources)
+
+    def lacking(self, columns: Vector) -> list[Row]:
+        """New rows that a solution violates, of users that copies do not lead to; the program has them then.
+
+        A row that it has, which the solver keeps to but roughly, is none.
+        """
+        self.ends = self.ends or Ends.of(self.shared)
+        found = self.ends.lacking(self.shared, columns)
+        return self.cut([cut for cut in found if cut not in self.cuts])
+
+    def cut(self, cuts: Iterable[tuple[int, Cut]]) -> list[Row]:
+        """Have rows for these cuts, too."""
+        new = dict.fromkeys(cuts)
+        rows = [self.shared[number].row(cut) for number, cut in new]
+        self.rows.add(rows)
+        self.cuts |= new
+        return rows
 
     def start(self, before: Network, basis: Basis) -> Basis | None:
         """Where to begin after another program of the same parts ended with a basis; None if it is none."""

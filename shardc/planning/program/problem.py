@@ -170,14 +170,18 @@ class Problem(Struct):
         kind that have them."""
         key = self._kind(variable), variable.trips, id(choices)
         if key not in self.owns:
-            each = [self.own_cost(variable, choice) for choice in choices]
-            self.owns[key] = choices, [ticks for ticks, _ in each], [count for _, count in each]
+            each = [self._own_of(key[0], variable, choice)[1] for choice in choices]
+            trips = variable.trips
+            count = [trips * choice.collectives for choice in choices]
+            self.owns[key] = choices, [trips * ticks for ticks in each], count
         return self.owns[key][1:]
 
     def _own(self, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
         """The choice, the ticks of one run, and how many of them are no work done twice; once for all
         operations of a kind."""
-        kind = self._kind(variable)
+        return self._own_of(self._kind(variable), variable, choice)
+
+    def _own_of(self, kind: int, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
         known = self.own.get((kind, id(choice)))
         if known is None or known[0] is not choice:
             ticks, apart = self.rates.form(choice), 0

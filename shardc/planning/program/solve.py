@@ -3,7 +3,8 @@
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
-equally long; there each program begins anew, so that which of them is found depends on no other.
+equally long; there each program begins anew, so that which of them is found depends on no other, but for the
+one with few collectives, which goes on from that with any number.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.basis import Basis
 from shardc.planning.program.building import again
-from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, minimum
+from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, least, minimum
 from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.solver import Found
 from shardc.planning.program.variables import Slot, Total, Variable
 
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
@@ -57,55 +59,77 @@ class Optimum(Struct, frozen=True):
     solved: int
     last: Solved | None
 
-    def none_below(self, ticks: int, few: int) -> bool:
-        """Whether it is seen soon that no plan of at most `few` collectives takes fewer ticks; asked once."""
-        if self.last is None or len(self.net.integral) <= TIES:  # of these the least effort is looked for
-            return False
-        least = self.last.least_below(self.net.costs()[1], few)
-        return least is not None and least >= ticks
+    def at_most(self, few: int) -> Found | None:
+        """The solution of the last linear program of at most `few` collectives, which a few steps lead to
+        from that of any number; None if it is not known. Asked once."""
+        return None if self.last is None else self.last.further([_at_most(self.net.costs()[1], few)])
+
+    def none_below(self, ticks: int, found: Found) -> bool:
+        """Whether a solution of few collectives shows that no plan of so few takes fewer ticks."""
+        ties = self.net.size <= TIES  # of these the least effort is looked for
+        return not ties and least(self.net.costs()[0], found) >= ticks
 
 
-def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: bool = True) -> Optimum | None:
+def take_cheapest(
+    net: Network,
+    few: float = inf,
+    work: int = RELAXED,
+    ties: bool = True,
+    begun: Found | None = None,
+) -> Optimum | None:
     """Take the plan of the fewest ticks, then collectives, of those of at most `few` collectives, if it is
     cheaper than the one at hand.
 
     Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
     None if there is no solution in linear programs of `work` columns together. With `ties`, of equally quick
-    plans the one of least effort is looked for.
+    plans the one of least effort is looked for. `begun`: the first linear program's solution, if it is known.
     """
     problem, kept = net.problem, taken(net)
     before = best = problem.cost(net.scope)
     plan, bound, whole, nearly, solved = kept, 0, False, False, 0
     last: Solved | None = None
     start: Basis | None = None
-    presolve = problem.rates.flat
-    enough = before[0] if len(net.integral) > SMALL else inf
+    flat = problem.rates.flat
+    enough = before[0] if net.size > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
-    while len(net.integral) <= work - solved:
-        solved += len(net.integral)
+    while net.size <= work - solved:
+        solved += net.size
         changes = net.prices.changes
         moved, count = net.costs()
-        rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(
+        also = [] if few == inf else [_at_most(count, few)]
+        optimum = minimum(
             moved,
-            rows,
+            net.rows,
             net.integral,
+            also=also,
             enough=enough,
             most=most,
             unsure=net.unsure,
             start=start,
-            presolve=presolve,
+            presolve=False,
+            begun=begun,
+            lacking=net.lacking,
+            size=net.size,
         )
-        last = least
-        if least is None:
+        last, begun = optimum, None
+        if optimum is None:
             break
-        bound, whole, nearly = max(bound, least.whole_bound), least.whole, least.nearly
-        columns = least.columns
+        bound, whole, nearly = max(bound, optimum.whole_bound), optimum.whole, optimum.nearly
+        columns = optimum.columns
         equal = [columns]
-        if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
-            near = _at_most(moved, least.value + 1e-6 * least.value + 1e-3)
+        if ties and whole and (problem.rates.free or net.size <= TIES):
+            also.append(_at_most(moved, optimum.value + 1e-6 * optimum.value + 1e-3))
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=presolve)
+            fewest = minimum(
+                wanted,
+                net.rows,
+                net.integral,
+                columns,
+                also,
+                presolve=False,
+                lacking=net.lacking,
+                size=net.size,
+            )
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -115,12 +139,12 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= count @ columns)
         if cheapest or bound >= enough:
             break
-        net.settle(columns, least.reduced)
-        if net.prices.changes == changes:
+        net.settle(columns, optimum.reduced)
+        if net.prices.changes == changes or net.size > work - solved:
             break
         done, net, last = net, again(net), None
-        start = None if presolve else net.start(done, least.basis())
-        del done, least  # the solver has tens of megabytes for each program that it keeps
+        start = None if flat else net.start(done, optimum.basis())
+        del done, optimum  # the solver has tens of megabytes for each program that it keeps
     plan.take(problem)
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from shardc.planning.program.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program: some seconds
+ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program with what follows
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
 Numbers = NDArray[np.int32]
+
+Row = tuple[Sequence[tuple[int, float]], float, float]
+"""(column, factor) pairs, and the bounds of their sum."""
 
 
 class Sums(Struct, frozen=True):
@@ -66,13 +69,13 @@ class Sums(Struct, frozen=True):
 
 class Found(Struct, frozen=True):
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, what the objective is `below` a limit on one sum
-    more, looked for from this solution on (None if there is none), and, before that is asked, its basis."""
+    much less each column would have to cost to be used, what is found `further` on from this solution with
+    more rows, and, before that is asked, its basis."""
 
     columns: Vector
     bound: float
     reduced: Vector
-    below: Callable[[Vector, float], float | None]
+    further: Callable[[Sequence[Row]], Found | None]
     basis: Callable[[], Basis]
 
 
@@ -97,12 +100,13 @@ def solve(
     highs: Any = highspy.Highs()
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
-    highs.passModel(_model(highspy, costs, sums, integral))
+    _pass(highspy, highs, costs, sums, integral)
     if only is not None:
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
+    left = ITERATIONS // max(1, len(costs))
     if integral is None:
-        highs.setOptionValue("simplex_iteration_limit", ITERATIONS // max(1, len(costs)))
+        highs.setOptionValue("simplex_iteration_limit", left)
         if not presolve:
             highs.setOptionValue("presolve", "off")
     if start is not None:
@@ -110,26 +114,36 @@ def solve(
     if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
+    return _found(highspy, highs, integral is None, sums.low == -np.inf, left)
+
+
+def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_], left: int) -> Found | None:
+    """What HiGHS has found, of rows some of which have no lower bound, in so many steps that were left."""
     info = highs.getInfo()
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    if not optimal and (integral is None or info.primal_solution_status != FEASIBLE):
+    if not optimal and (linear or info.primal_solution_status != FEASIBLE):
         return None
     solution = highs.getSolution()
     columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
-    bound = info.objective_function_value if integral is None else info.mip_dual_bound
+    bound = info.objective_function_value if linear else info.mip_dual_bound
+    taken: int = info.simplex_iteration_count
 
-    def below(sum: Vector, limit: float) -> float | None:
-        places = np.flatnonzero(sum).astype(np.int32)
-        highs.addRow(-highspy.kHighsInf, limit, len(places), places, sum[places])
+    def further(rows: Sequence[Row]) -> Found | None:
+        starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)]).astype(np.int32)
+        places = np.array([place for terms, _, _ in rows for place, _ in terms], np.int32)
+        factors = np.array([factor for terms, _, _ in rows for _, factor in terms], np.float64)
+        low, high = (np.array([row[end] for row in rows], np.float64) for end in (1, 2))
+        highs.addRows(len(rows), low, high, len(places), starts[:-1], places, factors)
+        more = max(0, left - taken)
+        highs.setOptionValue("simplex_iteration_limit", more)
         highs.run()
-        optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return float(highs.getInfo().objective_function_value) if optimal else None
+        return _found(highspy, highs, linear, np.concatenate([open_below, low == -np.inf]), more)
 
     def basis() -> Basis:
         _, basic = highs.getBasicVariables()
-        return Basis.of(np.asarray(basic), columns, sums.low == -np.inf)
+        return Basis.of(np.asarray(basic), columns, open_below)
 
-    return Found(columns, float(bound), reduced, below, basis)
+    return Found(columns, float(bound), reduced, further, basis)
 
 
 _OPTIONS = {
@@ -150,16 +164,11 @@ def _basis(highspy: Any, start: Basis) -> Any:
     return basis
 
 
-def _model(highspy: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Any:
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(costs), len(sums.low)
-    model.col_cost_, model.col_lower_, model.col_upper_ = costs, np.zeros(len(costs)), np.ones(len(costs))
-    model.row_lower_, model.row_upper_ = sums.low, sums.high
-    matrix = model.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.num_col_, matrix.num_row_ = len(costs), len(sums.low)
-    matrix.start_, matrix.index_, matrix.value_ = sums.starts, sums.columns, sums.factors
-    if integral is not None:
-        kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-        model.integrality_ = [kinds[whole] for whole in integral]
-    return model
+def _pass(highspy: Any, highs: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> None:
+    """As arrays: HiGHS's own records take them number by number."""
+    width, height, zeros = len(costs), len(sums.low), np.zeros(len(costs))
+    kinds = np.zeros(width, np.int32) if integral is None else np.array(integral, np.int32)
+    bounds = zeros, np.ones(width), sums.low, sums.high
+    matrix = sums.starts, sums.columns, sums.factors
+    form, least = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
+    highs.passModel(width, height, len(sums.factors), form, least, 0.0, costs, *bounds, *matrix, kinds)

@@ -17,6 +17,7 @@ from shardc.planning.program.building import NEAR
 from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, Optimum
+from shardc.planning.program.solver import Found
 from shardc.planning.program.variables import Variable
 from tests.unit.planning.test_known import propagated
 
@@ -89,13 +90,16 @@ def test_few_collectives_are_looked_for_only_where_they_may_gain(monkeypatch: py
     asked: list[float] = []
     take = solve.take_cheapest
 
-    def taking(net: Network, few: float = np.inf, work: int = RELAXED) -> Optimum | None:
+    def taking(
+        net: Network, few: float = np.inf, work: int = RELAXED, begun: Found | None = None
+    ) -> Optimum | None:
         asked.append(few)
-        return take(net, few, work)
+        assert (begun is not None) == (few < np.inf)  # it goes on from the last linear program
+        return take(net, few, work, begun=begun)
 
     monkeypatch.setattr(exact, "take_cheapest", taking)
     with monkeypatch.context() as patch:
-        patch.setattr(Optimum, "none_below", lambda optimum, ticks, few: False)
+        patch.setattr(Optimum, "none_below", lambda optimum, ticks, found: False)
         anew = plan_program(propagated(FEW.read_text()), machine=load("balanced")).problem
     assert min(asked) < np.inf
     asked.clear()

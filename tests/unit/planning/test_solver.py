@@ -5,15 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
 import pytest
 
 from shardc.planning.machines import load
-from shardc.planning.program import known, plan_program, solver
-from shardc.planning.program.highs import Rows, Solved, minimum
-from shardc.planning.program.solver import Sums, solve
+from shardc.planning.program import highs, known, plan_program, solver
+from shardc.planning.program.highs import Rows, Solved, least, minimum
+from shardc.planning.program.solver import Found, Sums, solve
+from shardc.planning.solvers import Vector
 from tests.unit.planning.test_basis import PROGRAM
 from tests.unit.planning.test_known import propagated
 
@@ -74,9 +76,29 @@ def test_the_least_below_a_limit_on_one_sum_more() -> None:
     first = minimum(costs, rows, [False] * 3)
     anew = minimum(costs, rows.and_also(([(2, 1.0)], -np.inf, 0.5)), [False] * 3)
     assert first is not None and anew is not None and anew.value > first.value
-    assert first.least_below(np.array([0.0, 0.0, 1.0]), 0.5) == anew.whole_bound
-    never = minimum(costs, rows, [False] * 3)
-    assert never is not None and never.least_below(np.array([1.0, 1.0, 1.0]), 0.5) is None
+    few = first.further([([(2, 1.0)], -np.inf, 0.5)])
+    assert few is not None and least(costs, few) == anew.whole_bound
+    assert np.allclose(few.columns, anew.columns) and few.basis().rows.shape == (2,)
+    assert few.further([([(0, 1.0), (1, 1.0), (2, 1.0)], -np.inf, 0.5)]) is None
+
+
+def test_what_is_known_of_a_linear_program_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers are found from there on."""
+    costs, rows = np.array([2.0, 2.0, 2.5]), Rows([0, 0, 0], [0, 1, 2], [2.0, 3.0, 4.0], [5.0], [np.inf])
+    first = minimum(costs, rows, [True] * 3)
+    begun = solve(costs * 400, rows.sums(3), None)
+    programs: list[bool] = []
+
+    def counted(
+        costs: Vector, sums: Sums, integral: list[bool] | None, *more: Any, **only: Any
+    ) -> Found | None:
+        programs.append(integral is not None)
+        return solve(costs, sums, integral, *more, **only)
+
+    monkeypatch.setattr(highs, "solve", counted)
+    again = minimum(costs, rows, [True] * 3, begun=begun)
+    assert programs == [True]
+    assert first is not None and again is not None and first.columns.tolist() == again.columns.tolist()
 
 
 def test_nothing_holds() -> None:
@@ -132,6 +154,14 @@ def test_a_linear_program_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPat
     assert solve(costs, knapsack(), None, presolve=False) is None
     monkeypatch.setattr(solver, "ITERATIONS", 10 * len(costs))
     assert solve(costs, knapsack(), None, presolve=False) is not None
+
+
+def test_what_follows_a_linear_program_takes_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs, more = np.array([2.0, 2.0, 2.5]), [([(2, 1.0)], -np.inf, 0.5)]
+    for steps, found in ((2, False), (20, True)):
+        monkeypatch.setattr(solver, "ITERATIONS", steps * len(costs))
+        first = solve(costs, knapsack(), None, presolve=False)
+        assert first is not None and (first.further(more) is not None) == found
 
 
 def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.MonkeyPatch) -> None:
