@@ -104,6 +104,7 @@ class _Joined:
         number = {value: index for index, value in reversed([*enumerate(end.operands)])}
         results = self._in_order([value for value in number if value in made], number)
         nodes = _needed([*nodes, replace(end, operands=tuple(results))])
+        nodes = self._of_one_layer(nodes, {*main.body.args})
         read = {value for node in nodes for value in _reads(node)}
         unread = {*main.body.args} - {value for node in main.body.nodes for value in _reads(node)}
         left = [value for value in main.body.args if value in read or value in unread]
@@ -119,6 +120,18 @@ class _Joined:
         stands = {node.id: node.id for node in main.body.nodes} | self.stands
         stands = {one: other for one, other in stands.items() if other in ids}
         return AllAlike(compact(graph), stands) if _annotated_alike(self.graph, stands) else None
+
+    def _of_one_layer(self, nodes: list[Node], args: set[int]) -> list[Node]:
+        """Where operations of one layer are kept of both stacks, with its arguments in the first one."""
+        read = {value for node in nodes for value in node.operands} & args
+        pairs = [(value, self.beside[value]) for value in read if value in self.beside]
+        values = self.graph.values
+        same = {
+            value: first
+            for value, first in pairs
+            if first in read and values[value].sharding == values[first].sharding
+        }
+        return [replace(n, operands=tuple([same.get(value, value) for value in n.operands])) for n in nodes]
 
     def _staying(self, body: Region) -> list[Node] | None:
         """What is not of layers that go, and reads nothing of them but what it reads in layers that stay."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any, cast
 
@@ -100,6 +101,14 @@ def test_all_but_what_differs_stands_for_something(name: str) -> None:
             like = left[alike.stands[node.id]]
             assert like.name == node.name
             assert alike.graph.types(like.results) == graph.types(node.results)
+
+
+def test_a_layer_of_both_stacks_has_its_arguments_once() -> None:
+    """Each weight has its new one."""
+    alike = all_alike(planned(ONE["a step"]))
+    assert alike is not None
+    weights, news = alike.graph.main.body.args[:-2], alike.graph.main.body.results[1:]
+    assert Counter(alike.graph.types(weights)) == Counter(alike.graph.types(news))
 
 
 def test_two_that_differ_are_taken_out_one_by_one() -> None:
