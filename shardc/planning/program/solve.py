@@ -69,7 +69,8 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     """Take the plan of the fewest ticks, then collectives, of those of at most `few` collectives, if it is
     cheaper than the one at hand.
 
-    Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
+    Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain,
+    and none if all its plans take as much as is `enough`.
     None if there is no solution in linear programs of `work` columns together. With `ties`, of equally quick
     plans the one of least effort is looked for.
     """
@@ -79,7 +80,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     last: Solved | None = None
     start: Basis | None = None
     presolve = problem.rates.flat
-    enough = before[0] if len(net.integral) > SMALL else inf
+    enough = min(problem.enough, before[0] if len(net.integral) > SMALL else inf)
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
         solved += len(net.integral)
