@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
+from math import inf
 from typing import Literal
 
 from msgspec import Struct
@@ -24,7 +25,7 @@ from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
-from shardc.planning.program.improve import SavedChoices
+from shardc.planning.program.improve import SavedChoices, improve
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.program.problem import Problem
@@ -222,12 +223,12 @@ Asked = tuple[str, bool]
 
 def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted, ...]) -> None:
     """Take the best plan found where one is to be looked for, from the last plan before it on."""
-    begin, (said, whole) = partial(_begin, asked, counted, after) if after else None, asked
+    begin, (said, whole) = partial(_begin, asked, after) if after else None, asked
     anywhere = counted.search == "all"
     improved(problem, said, *map(repr, after), anywhere=anywhere, alike=whole, begin=begin)
 
 
-def _begin(asked: Asked, counted: Counted, after: tuple[Counted, ...], problem: Problem) -> None:
+def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:
     """Take the last of some plans, or the best in propagation's own layouts, whichever takes less here."""
     *before, last = after
     rates, start = Rates(problem.rates.machine, problem.mesh, last.shares), SavedChoices(problem)
@@ -235,12 +236,13 @@ def _begin(asked: Asked, counted: Counted, after: tuple[Counted, ...], problem: 
     problem.arguments = other.arguments
     earlier = SavedChoices(problem)
     start.restore()
-    _look(other := _again(problem, problem.rates), asked, Counted(counted.shares, "layouts"), ())
+    improve(other := _again(problem, problem.rates, earlier.cost[0]), anywhere=False)
     problem.arguments = other.arguments
     if earlier.cost <= problem.total():
         earlier.restore()
 
 
-def _again(problem: Problem, rates: Rates) -> Problem:
+def _again(problem: Problem, rates: Rates, enough: float = inf) -> Problem:
     """The same problem for a search of its own: operations are shared, and with them what is chosen."""
-    return problem.changed(rates=rates, free={*problem.free}, arguments={**problem.arguments})
+    free, arguments = {*problem.free}, {**problem.arguments}
+    return problem.changed(rates=rates, free=free, arguments=arguments, enough=enough)
