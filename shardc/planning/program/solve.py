@@ -4,8 +4,9 @@ Reshards are priced by a table of lower bounds first. Where the plan that a solu
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended; if the last solution is no plan
 of its price, the program is solved anew with presolve, since of equally good solutions another may be one.
-Without latency many plans take equally long; there each program begins anew, so that which of them is found
-depends on no other, but for the one with few collectives, which goes on from that with any number.
+Without latency many plans take equally long; there each program begins anew, a small one with presolve, so
+that which of them is found depends on no other, but for the one with few collectives, which goes on from that
+with any number.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def take_cheapest(
     plan, bound, whole, nearly, solved = kept, 0, False, False, 0
     last: Solved | None = None
     start: Basis | None = None
-    presolve, flat = False, problem.rates.flat
+    flat = problem.rates.flat
+    presolve = flat and net.size <= TIES
     enough = before[0] if net.size > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while net.size <= work - solved:
