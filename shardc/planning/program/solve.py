@@ -3,8 +3,8 @@
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
-equally long; there each program begins anew, so that which of them is found depends on no other, but for the
-one with few collectives, which goes on from that with any number.
+equally long; there each program begins anew, a small one with presolve, so that which of them is found depends
+on no other, but for the one with few collectives, which goes on from that with any number.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def take_cheapest(
     last: Solved | None = None
     start: Basis | None = None
     flat = problem.rates.flat
+    presolve = flat and net.size <= TIES
     enough = min(problem.enough, before[0] if net.size > SMALL else inf)
     most = SMALL if problem.expected else COLUMNS
     while net.size <= work - solved:
@@ -107,7 +108,7 @@ def take_cheapest(
             most=most,
             unsure=net.unsure,
             start=start,
-            presolve=False,
+            presolve=presolve,
             begun=begun,
             lacking=net.lacking,
             size=net.size,
@@ -127,7 +128,7 @@ def take_cheapest(
                 net.integral,
                 columns,
                 also,
-                presolve=False,
+                presolve=presolve,
                 lacking=net.lacking,
                 size=net.size,
             )
