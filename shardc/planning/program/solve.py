@@ -3,8 +3,8 @@
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
-equally long; there each program begins anew, a small one with presolve, so that which of them is found depends
-on no other, but for the one with few collectives, which goes on from that with any number.
+equally long; there each program begins anew, a small one with presolve, so that which of them is found
+depends on no other, but for the one with few collectives, which goes on from that with any number.
 """
 
 from __future__ import annotations
