@@ -190,6 +190,23 @@ func.func @transposed_total(%g: tensor<32x2xf32>, %x: tensor<32x4xf32>, %y: tens
   return %0, %1 : tensor<4x2xf32>, tensor<4x2xf32>
 }
 
+// What goes between dimensions of a product goes between those of the transposed one.
+// CHECK-LABEL: @transposed_exchange
+// CHECK: [[P:%.*]] = stablehlo.dot_general %1, %2
+// CHECK-NEXT: [[T:%.*]] = stablehlo.transpose [[P]], dims = [1, 0, 2] : (tensor<3x4x8xf32>) -> tensor<4x3x8xf32>
+// CHECK-NEXT: [[S:%.*]] = "spmd.all_to_all"([[T]]) {axes = ["i"], concat_dim = 1 : i64, split_dim = 2 : i64} : (tensor<4x3x8xf32>) -> tensor<4x12x2xf32>
+// CHECK-NEXT: sdy.return [[S]]
+sdy.mesh @pair = <["i"=4]>
+func.func @transposed_exchange(%g: tensor<12x4x2xf32>, %x: tensor<2x8xf32>) -> tensor<4x12x8xf32> {
+  %0 = sdy.manual_computation(%g, %x) in_shardings=[<@pair, [{"i"}, {}, {}]>, <@pair, [{}, {}]>] out_shardings=[<@pair, [{}, {}, {"i"}]>] manual_axes={"i"} (%1: tensor<3x4x2xf32>, %2: tensor<2x8xf32>) {
+    %3 = stablehlo.dot_general %1, %2, contracting_dims = [2] x [0] : (tensor<3x4x2xf32>, tensor<2x8xf32>) -> tensor<3x4x8xf32>
+    %4 = "spmd.all_to_all"(%3) {axes = ["i"], split_dim = 2, concat_dim = 0} : (tensor<3x4x8xf32>) -> tensor<12x4x2xf32>
+    %5 = stablehlo.transpose %4, dims = [1, 0, 2] : (tensor<12x4x2xf32>) -> tensor<4x12x2xf32>
+    sdy.return %5 : tensor<4x12x2xf32>
+  } : (tensor<12x4x2xf32>, tensor<2x8xf32>) -> tensor<4x12x8xf32>
+  return %0 : tensor<4x12x8xf32>
+}
+
 // Integers over one are what they were and leave nothing, so no quotient is mended; of constants of one element, constants are computed.
 // CHECK-LABEL: @floor_of_one
 // CHECK-NEXT: func.return %x
