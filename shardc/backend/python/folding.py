@@ -98,7 +98,7 @@ class _Folder:
     ) -> None:
         self.graph, self.constants, self.count, self.known = graph, constants, count, known
         self.varying = varying or {}
-        self.tables = tables or (_TABLES if varying is None else (IDENTITIES, *_TABLES))
+        self.tables = tables or (_TABLES if varying is None else (IDENTITIES, *_TABLES, _SHORTER))
         self.alone = alone
         """Nodes that are no derivatives of a function, as the forward pass does not have it."""
         self.pulled: list[Node] = []
@@ -263,14 +263,11 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
-    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones, together),
+    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
-    hlo.scatter.name: (_put_of_ones,),
-    hlo.dot_general.name: (of_transposed,),
-    hlo.transpose.name: (transposed, together),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),
@@ -279,3 +276,10 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
 
 _Table = Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]]
 _TABLES: tuple[_Table, ...] = (_FOLDS, MATCHERS)
+_SHORTER: _Table = {
+    hlo.dot_general.name: (of_transposed,),
+    hlo.reshape.name: (together,),
+    hlo.scatter.name: (_put_of_ones,),
+    hlo.transpose.name: (transposed, together),
+}
+"""What becomes another program of the same results, such as one move of two."""
