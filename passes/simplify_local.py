@@ -11,8 +11,8 @@ becomes
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
 computed, also where they are sliced or joined, gathers at places that are known are slices
-(known_places.py), what is summed is not placed into zeros before (placed_sums.py), what is sent of a
-product is not transposed but the product (transposed_totals.py), equal operations, composites (equal_groups.py),
+(known_places.py), what is summed is not placed into zeros before (placed_sums.py), what is sent of a product
+is not transposed but the product (transposed_totals.py), equal operations, composites (equal_groups.py),
 loops and calls (equal_bodies.py) are done once, unused ones not at all, and of numbers that are added to an
 integer there is one (integer_sums.py).
 """
