@@ -342,7 +342,7 @@ def test_a_derivative_whose_slope_is_partial_is_one_call(pod, draw):
     same(compiled(w, *batches), jax.jit(step)(w, *batches))
     source = compiled.lower(w, *batches).source
     assert source.count("jax.nn.gelu(") == 2
-    assert source.count("jax.vjp(jax.nn.gelu, lax.pcast(") == 2
+    assert "".join(source.split()).count("jax.vjp(jax.nn.gelu,lax.pcast(") == 2
 
 
 def test_a_custom_vjp_is_left_to_jax(pod, draw):
