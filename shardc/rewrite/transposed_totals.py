@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 
 from shardc.dialects.convert import python_of
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.makers import made_by, owner
 from shardc.dialects.types import attr_of_type, type_of
 from shardc.ops import hlo, spmd
 from shardc.rewrite.outline import GLOBAL
@@ -68,5 +69,4 @@ def total_of_transposed(op: Operation) -> SSAValue | None:
 
 def _only(value: SSAValue, *names: str) -> Operation | None:
     """The operation of one of these names that makes a value, if that has one use."""
-    made = value.owner
-    return made if isinstance(made, Operation) and made.name in names and value.has_one_use() else None
+    return owner(value) if made_by(value, *names) and value.has_one_use() else None
