@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from shardc.layout.axes import Axis, merge
 from shardc.layout.mesh import LayoutError, Mesh
-from shardc.layout.sharding import Sharding, text_of
+from shardc.layout.sharding import Dim, Sharding, text_of
 
 Axes = tuple[Axis, ...]
 
@@ -20,6 +20,24 @@ def lost(before: Sharding, after: Sharding) -> tuple[Axes, ...]:
 def gained(before: Sharding, after: Sharding) -> tuple[Axes, ...]:
     """Per dimension the axes that `after` has beyond those of `before`; () where it lacks some of those."""
     return tuple(_beyond(b.axes, a.axes) for b, a in zip(before.dims, after.dims, strict=True))
+
+
+def both_slice(one: Sharding, other: Sharding) -> Sharding:
+    """The layout with the smallest blocks that the blocks of two layouts are slices of, where axes divide
+    dimensions: the axes that both have first in each dimension, and partial sums that both are.
+
+    LayoutError if parts of an axis in them have no common refinement.
+    """
+    atoms = pieces(one.mesh, (*one.axes(), *other.axes()))
+
+    def first(ours: Axes, theirs: Axes) -> Axes:
+        pairs = zip(split(ours, atoms), split(theirs, atoms), strict=False)
+        return merge(mine for mine, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    dims = (Dim(first(d.axes, e.axes)) for d, e in zip(one.dims, other.dims, strict=True))
+    both = {*split(other.unreduced, atoms)} if one.kind == other.kind else ()
+    partial = merge(atom for atom in split(one.unreduced, atoms) if atom in both)
+    return Sharding(one.mesh, tuple(dims), unreduced=partial, kind=one.kind if partial else "sum")
 
 
 def subtract(axes: Iterable[Axis], gone: Iterable[Axis]) -> Axes:

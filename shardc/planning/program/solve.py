@@ -4,9 +4,7 @@ Reshards are priced by a table of lower bounds first. Where the plan that a solu
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
 equally long; there each program begins anew, a small one with presolve, so that which of them is found
-depends on no other, but for the one with few collectives, which goes on from that with any number. Where the
-last solution is no plan of its price, the program is solved anew with presolve, since of equally good ones
-another may be one.
+depends on no other, but for the one with few collectives, which goes on from that with any number.
 """
 
 from __future__ import annotations
@@ -145,10 +143,7 @@ def take_cheapest(
             break
         net.settle(columns, optimum.reduced)
         if net.prices.changes == changes:
-            if presolve or not flat:
-                break
-            presolve, start = True, None
-            continue
+            break
         if net.size > work - solved:
             break
         done, net, last = net, again(net), None

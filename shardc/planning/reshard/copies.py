@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
 from shardc.layout import Sharding
+from shardc.layout.difference import both_slice
 from shardc.planning.reshard.planner import Reshard, preferred_plan
 
 MadeCopy = tuple[Sharding, Sharding, Reshard]
@@ -22,7 +24,9 @@ def copies(
 ) -> list[MadeCopy]:
     """How to make each needed layout, from the given one or from copies: (from, to, plan); the cheapest tree.
 
-    With more than EXACT needs, each is made in turn from whichever copy there is already that costs least.
+    A layout on the way to one of them may be a copy of its own, from which others are made: what two needs
+    slice differently is gathered once. With more than EXACT needs, each is made in turn from whichever copy
+    there is already that costs least.
     """
     return list(_copies(type, given, tuple(needs), manual))
 
@@ -48,9 +52,31 @@ def _copies(
 ) -> tuple[MadeCopy, ...]:
     if len(needs) == 1 or len(needs) > EXACT:
         return tuple(_greedy(type, given, needs, manual))
-    trees = product([given, *needs], repeat=len(needs))
-    made = (_tree(type, given, dict(zip(needs, sources, strict=True)), manual) for sources in trees)
+    made = (_tree(type, given, sources, manual) for sources in _sources(type, given, needs, manual))
     return min((tree for tree in made if tree), key=_cost_of)
+
+
+def _sources(
+    type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames
+) -> Iterator[dict[Sharding, Sharding]]:
+    """From which layout each copy may be made: the needs from the given one and from each other, then with a
+    stop between them, from which two or more are made."""
+    for sources in product([given, *needs], repeat=len(needs)):
+        yield dict(zip(needs, sources, strict=True))
+    for stop in _stops(type, given, needs, manual):
+        for sources in product([given, stop, *needs], repeat=len(needs)):
+            if sources.count(stop) > 1:
+                yield {stop: given, **dict(zip(needs, sources, strict=True))}
+
+
+def _stops(
+    type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames
+) -> Iterator[Sharding]:
+    """The layouts on the ways to the needs, and those that any two of the layouts are slices of."""
+    ways = (preferred_plan(type, given, need, manual) for need in needs)
+    passed = (step.result for way in ways for step in way.steps[:-1])
+    sliced = (both_slice(*pair) for pair in combinations([given, *needs], 2))
+    yield from (stop for stop in dict.fromkeys([*passed, *sliced]) if stop not in (given, *needs))
 
 
 def _cost_of(made: tuple[MadeCopy, ...]) -> tuple[int, int]:
