@@ -118,7 +118,8 @@ class Prices:
         known = distances(self.atoms, type.rank)
         bytes, count = known.table(type, sources, targets)
         per_byte, each = self.rates.least
-        ticks = per_byte * bytes + each * count
+        sure = count if self.rates.flat or self.rates.free else known.surely(type, sources, targets, count)
+        ticks = per_byte * bytes + each * sure
         if self.rates.free:
             return ticks, count
         if not self.rates.flat and self.atoms and known.charted:

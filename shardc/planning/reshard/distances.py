@@ -3,7 +3,8 @@
 One search per pair (planner.py) is exact but takes milliseconds. Where every axis divides every
 dimension, bytes are a fixed part of the tensor's size, whatever the tensor: so the shortest paths between all
 layouts of one rank are those of one graph for a mesh (ways.py), of a tensor that everything divides. Where
-something does not divide, blocks are larger and moves fewer, so the figure is a lower bound.
+something does not divide, blocks are larger and moves fewer, so the bytes are a lower bound; the least way
+may be another there, so that no more collectives are counted than the fewest of any way.
 """
 
 from __future__ import annotations
@@ -89,6 +90,19 @@ class Distances(Struct, frozen=True, dict=True):
         """The same, where all atoms may move."""
         moved, steps = self._moved(sources, targets)
         return moved * type.size * type.numpy.itemsize, steps
+
+    def surely(
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding], steps: Matrix
+    ) -> Matrix:
+        """The collectives of charted ways that no plan has less of, of `steps` that their table counts: where
+        no least way has blocks of one size alone, another may be the least, and be that with the fewest."""
+        if not (steps > 1).any() or not self.charted:
+            return steps
+        ends = (*self.numbers(sources, targets),)
+        fewest = np.minimum(steps, self.ways.fewest.between(*ends))
+        return (
+            fewest if (fewest == steps).all() else np.where(self.ways.alike(type.shape, *ends), steps, fewest)
+        )
 
     def _moved(self, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
         """Parts of the tensor and collectives, where they are charted."""

@@ -106,6 +106,7 @@ class Ways:
         self.partial = np.array([bool(at.partial) for at in found])
         self.paths = Paths(Orders(found, len(space.shape), space.sizes), self._lengths)
         self._timed: dict[bytes, Paths] = {}
+        self._alike: dict[bytes, dict[int, Vector]] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -182,6 +183,35 @@ class Ways:
         """By how much a block grows, in parts of the tensor, of which each device holds a part of the sum."""
         made = self.collectives
         return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(self), 0)
+
+    @property
+    def fewest(self) -> Paths:
+        """The ways with the fewest collectives."""
+        return self.timed(np.where(self.collectives.free, 0.0, 1.0))
+
+    def alike(self, shape: tuple[int, ...], sources: Numbers, targets: Numbers) -> NDArray[np.bool_]:
+        """Between which layouts of a tensor a shortest path leads on which all blocks have one size."""
+        even = self._even(shape)
+        if even.all():
+            return np.ones((len(sources), len(targets)), np.bool_)
+        rows = self._alike.setdefault(even.tobytes(), {})
+        new = [start for start in distinct(sources) if start not in rows]
+        if new:
+            kept = even[self._edges.sources] & even[self._edges.targets]
+            found = self.shortest(self._edges, np.array(new, np.int64), kept)
+            rows.update(zip(new, found, strict=True))
+        lengths = np.array([rows[start][targets] for start in sources.tolist()])
+        return lengths <= self.paths.between(sources, targets)
+
+    def _even(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """The layouts that divide a tensor evenly."""
+        divided = np.array(shape)[:, None] % np.arange(1, prod(self.space.sizes) + 1) == 0
+        return divided[np.arange(len(shape)), self._parts - 1].all(axis=1)
+
+    @cached_property
+    def _parts(self) -> Numbers:
+        """Into how many parts each layout splits each dimension."""
+        return np.array([[*map(self.space.parts, at.dims)] for at in self.found], np.int64)
 
     @cached_property
     def _dimensions(self) -> Orders:

@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
+from shardc.planning.machines import load
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.rates import Rates
 from shardc.planning.reshard import orders, preferred_plan
 from shardc.planning.reshard.distances import all_ways, atoms_for, distances
 
@@ -191,3 +194,21 @@ def test_uneven_tensors_cost_at_least_so_much():
     table = distances(atoms_for(every[0].mesh, (), (2,)), 2)
     for source, target in product(every, every):
         assert least(table, type, source, target)[0] <= preferred_plan(type, source, target).cost.bytes
+
+
+@pytest.mark.parametrize("machine", ["bytes", "balanced", "h100-infiniband", "tpu-v5e"])
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 4), (2, 3), (8,), (2, 2, 2)])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_bounds_of_uneven_tensors(sizes, machine, data):
+    """Prices before anything is searched are lower bounds, also where fewer collectives send the least."""
+    axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
+    shape = tuple(data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=2), label="shape"))
+    every = list(shardings(axes, len(shape)))
+    source, target = (data.draw(st.sampled_from(every), label=end) for end in ("source", "target"))
+    mesh, type = every[0].mesh, TensorType(shape, "f32")
+    rates = Rates(load(machine), mesh)
+    ticks, count = Prices(atoms_for(mesh, (), (len(shape),)), rates)(type, source, target)
+    exact, collectives, _ = rates.copies(type, source, (target,), frozenset())
+    assert ticks <= exact * (1 + 1e-9)
+    assert ticks < exact or count <= collectives
