@@ -15,7 +15,7 @@ from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
-from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly
+from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly, stated
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.together import Groups, atoms_of, groups_of
 from shardc.planning.program.variables import Slot, Variable, kept
@@ -233,9 +233,9 @@ def _choices(
         )
         for kind, group in variable.flows
     )
-    results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
+    left = stated(problem, variable)
     held = None if name is None else places_now(problem, variable, atoms, name)
-    key = (variable.signature, groups, flows, laid_out(problem, variable), results, held)
+    key = (variable.signature, groups, flows, laid_out(problem, variable), left, held)
     if key not in problem.menu.listed:
-        problem.menu.listed[key] = [*listed(problem, variable, groups, flows, results, held, most)]
+        problem.menu.listed[key] = [*listed(problem, variable, groups, flows, left, held, most)]
     return problem.menu.listed[key]

@@ -101,15 +101,29 @@ class Prices:
         return self.known[key]
 
     def learn(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]], manual: AxisNames) -> None:
-        """Look up the prices between pairs of layouts: together, where all layouts are in a table anyway."""
+        """Look up the prices between pairs of layouts, together."""
         new = [pair for pair in dict.fromkeys(pairs) if (type, *pair, manual) not in self.known]
-        for some in [new] if new and len(self.atoms) <= FEW else [[pair] for pair in new]:
-            rows, columns = (list(dict.fromkeys(pair[end] for pair in some)) for end in (0, 1))
-            ticks, count = self._least(type, rows, columns)
+        if not new:
+            return
+        if len(self.atoms) > FEW:
+            found = self._each(type, new)
+        else:
+            rows, columns = (list(dict.fromkeys(pair[end] for pair in new)) for end in (0, 1))
             row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
-            for source, target in some:
-                where = row[source], column[target]
-                self.known[type, source, target, manual] = float(ticks[where]), int(count[where])
+            where = tuple(np.array([(row[s], column[t]) for s, t in new], np.int64).T)
+            found = (each[where] for each in self._least(type, rows, columns))
+        for pair, ticks, count in zip(new, *(each.tolist() for each in found), strict=True):
+            self.known[type, *pair, manual] = ticks, int(count)
+
+    def _each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
+        """Lower bounds for some pairs of layouts, on meshes of many axes."""
+        bytes, count = distances(self.atoms, type.rank).each(type, pairs)
+        per_byte, each = self.rates.least
+        ticks = per_byte * bytes + each * count
+        if self.rates.free:
+            return ticks, count
+        made = [_has_more(target.unreduced, source.unreduced) for source, target in pairs]
+        return ticks + ONCE * np.array(made), count
 
     def _least(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]

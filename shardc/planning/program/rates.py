@@ -29,6 +29,7 @@ from shardc.planning.program.exchanges import Exchanges
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
+from shardc.planning.reshard.planner import least
 from shardc.planning.reshard.steps import FREE
 from shardc.planning.solvers import Matrix
 
@@ -147,6 +148,12 @@ class Rates:
             cut = [self.cut(type, *each[:2]) for each in made if fused and each[2].cost.steps]
             self._copies[key] = self._ticks(made, type) + sum(cut), collectives, steps
         return self._copies[key]
+
+    def at_least(self, type: TensorType, given: Sharding, needs: Sequence[Sharding]) -> float:
+        """Ticks that making these copies of a value takes no less than, seen without a search."""
+        per_byte, each = self.least
+        found = [least(type, given, need) for need in needs]
+        return max([per_byte * moved + each * count for moved, count in found])
 
     def _ticks(self, made: list[MadeCopy], type: TensorType) -> int:
         """Of all steps of some copies."""

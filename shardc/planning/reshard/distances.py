@@ -17,6 +17,7 @@ from math import comb, factorial, perm, prod
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
@@ -28,7 +29,7 @@ from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
-from shardc.planning.solvers import Matrix
+from shardc.planning.solvers import Matrix, Vector
 
 AxisAtoms = tuple[Axis, ...]
 
@@ -50,6 +51,7 @@ class Distances(Struct, frozen=True, dict=True):
     rank: int
     known: dict[Sharding, int] = {}
     masks: dict[Sharding, int] = {}
+    layouts: dict[Sharding, AtomLayout] = {}
     pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = {}
 
     @property
@@ -80,15 +82,23 @@ class Distances(Struct, frozen=True, dict=True):
         Where these are not charted only those atoms move that one of the two layouts names, as planner.py has
         it; where these are too many, too, estimate.py says what is left at least.
         """
-        if not self.charted:
-            return self._by_atoms(type, sources, targets)
-        return self.charts(type, sources, targets)
+        size = type.size * type.numpy.itemsize
+        if self.charted:
+            moved, steps = self._moved(self.ways.paths.between(*self.numbers(sources, targets)))
+            return moved * size, steps
+        shape = len(sources), len(targets)
+        every = [np.repeat(np.arange(shape[0]), shape[1]), np.tile(np.arange(shape[1]), shape[0])]
+        moved, steps = self._by_atoms(sources, targets, *every)
+        return moved.reshape(shape) * size, steps.reshape(shape)
 
-    def charts(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
-    ) -> tuple[Matrix, Matrix]:
-        """The same, where all atoms may move."""
-        moved, steps = self._moved(sources, targets)
+    def each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
+        """The same for some pairs of layouts alone, where these are not charted."""
+        ends = dict[Sharding, int](), dict[Sharding, int]()
+        rows, columns = (
+            np.array([known.setdefault(pair[end], len(known)) for pair in pairs], np.int64)
+            for end, known in enumerate(ends)
+        )
+        moved, steps = self._by_atoms([*ends[0]], [*ends[1]], rows, columns)
         return moved * type.size * type.numpy.itemsize, steps
 
     def surely(
@@ -104,9 +114,8 @@ class Distances(Struct, frozen=True, dict=True):
             fewest if (fewest == steps).all() else np.where(self.ways.alike(type.shape, *ends), steps, fewest)
         )
 
-    def _moved(self, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
-        """Parts of the tensor and collectives, where they are charted."""
-        lengths = self.ways.paths.between(*self.numbers(sources, targets))
+    def _moved(self, lengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Paths as parts of the tensor and collectives, where they are charted."""
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
             steps = np.nan_to_num(np.round((lengths - moved) / STEP))
@@ -124,6 +133,12 @@ class Distances(Struct, frozen=True, dict=True):
         return known
 
     def _layout(self, sharding: Sharding) -> AtomLayout:
+        known = self.layouts.get(sharding)
+        if known is None:
+            known = self.layouts[sharding] = self._in_atoms(sharding)
+        return known
+
+    def _in_atoms(self, sharding: Sharding) -> AtomLayout:
         number = {atom: i for i, atom in enumerate(self.atoms)}
 
         def numbers(axes: tuple[Axis, ...]) -> tuple[int, ...]:
@@ -134,23 +149,32 @@ class Distances(Struct, frozen=True, dict=True):
         )
 
     def _by_atoms(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
-    ) -> tuple[Matrix, Matrix]:
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        """Parts of the tensor and collectives from some of the `sources` to some `targets`, by number, over
+        the atoms that either names."""
         named = [np.array([self._mask(at) for at in each], dtype=np.int64) for each in (sources, targets)]
-        pairs = named[0][:, None] | named[1]
-        bytes, steps = np.zeros(pairs.shape), np.zeros(pairs.shape)
-        for mask in distinct(pairs):
-            rows, columns = (np.flatnonzero((each & ~mask) == 0) for each in named)
+        masks = named[0][rows] | named[1][columns]
+        moved, steps = np.zeros(len(masks)), np.zeros(len(masks))
+        for mask in distinct(masks):
+            here = np.flatnonzero(masks == mask)
             atoms = sorted(
                 (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size
             )
             part = distances((*atoms,), self.rank)
-            table = part.charts if part.small else part.estimates
-            found = table(type, [sources[i] for i in rows.tolist()], [targets[i] for i in columns.tolist()])
-            here, inside = pairs == mask, np.ix_(rows, columns)
-            for whole, some in zip((bytes, steps), found, strict=True):
-                whole[here] = some[here[inside]]
-        return bytes, steps
+            found = part.charts if part.small else part.estimates
+            moved[here], steps[here] = found(sources, targets, rows[here], columns[here])
+        return moved, steps
+
+    def charts(
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        """The same, where all atoms may move."""
+        found = [np.zeros(len(layouts), np.int64) for layouts in (sources, targets)]
+        for numbers, layouts, which in zip(found, (sources, targets), (rows, columns), strict=True):
+            used = distinct(which)
+            (numbers[used],) = self.numbers([layouts[i] for i in used])
+        return self._moved(self.ways.paths.pairs(found[0][rows], found[1][columns]))
 
     def _mask(self, sharding: Sharding) -> int:
         known = self.masks.get(sharding)
@@ -159,16 +183,20 @@ class Distances(Struct, frozen=True, dict=True):
         return known
 
     def estimates(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
-    ) -> tuple[Matrix, Matrix]:
-        """What table() gives, or less: what the worst-placed device lacks."""
-        sizes, starts = (
-            tuple(atom.size for atom in self.atoms),
-            Starts([*map(self._layout, sources)], self.rank),
-        )
-        spaces = [_even_space(sizes, AtomLayout(((),) * self.rank), self._layout(at)) for at in targets]
-        left = np.array([Estimate(space).left_of_all(starts) for space in spaces], np.float64)
-        return left[:, 0].T * type.size * type.numpy.itemsize, left[:, 1].T
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        """What charts() gives, or less: what the worst-placed device lacks."""
+        sizes = tuple(atom.size for atom in self.atoms)
+        used, back = np.unique(rows, return_inverse=True)
+        begin: list[int] = used.tolist()
+        starts, back = Starts([self._layout(sources[i]) for i in begin], self.rank), back.reshape(-1)
+        moved, steps = np.zeros(len(rows)), np.zeros(len(rows))
+        for column in distinct(columns):
+            here = columns == column
+            space = _even_space(sizes, AtomLayout(((),) * self.rank), self._layout(targets[column]))
+            parts, count = Estimate(space).left_of_all(starts)
+            moved[here], steps[here] = parts[back[here]], count[back[here]]
+        return moved, steps
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
         return _left(tuple(atom.size for atom in self.atoms), self._layout(source), self._layout(target))
@@ -178,8 +206,8 @@ class Distances(Struct, frozen=True, dict=True):
         cuts the atoms."""
         pair = source, target
         if pair not in self.pairs:
-            ((moved,),) = self._moved([source], [target])[0]
-            self.pairs[pair] = float(moved), *self._least(source, target)
+            moved, _ = self._moved(self.ways.paths.pairs(*self.numbers([source], [target])))
+            self.pairs[pair] = float(moved[0]), *self._least(source, target)
         return self.pairs[pair]
 
 
@@ -201,9 +229,8 @@ def distances(atoms: AxisAtoms, rank: int) -> Distances:
 def all_ways(sizes: tuple[int, ...], rank: int) -> Ways:
     """Between all layouts of one rank, of a tensor that atoms of these sizes divide everywhere."""
     goal = AtomLayout(((),) * rank, tuple(range(len(sizes))))
-    return Ways(
-        _AllWays(*_even(sizes, rank), sizes, AtomLayout(((),) * rank), goal), layouts(len(sizes), rank)
-    )
+    space = _AllWays(*_even(sizes, rank), sizes, AtomLayout(((),) * rank), goal)
+    return Ways(space, layouts(len(sizes), rank), lambda some: all_ways((*some,), rank))
 
 
 @lru_cache(maxsize=1 << 20)

@@ -117,12 +117,12 @@ class Estimate:
             wrong += np.array([entry.misplaced > 0 for entry in entries])[which]
             gathers |= np.array([entry.gathered for entry in entries])[which]
         summed = terms[starts.partial[1]]
-        pairs, which = np.unique(np.stack([summed, kept]), axis=1, return_inverse=True)
-        missing = [
-            self._missing(True, terms, True, holds, 1) / self.whole for terms, holds in pairs.T.tolist()
-        ]
+        most = 1 + int(kept.max(initial=0))
+        pairs, which = np.unique(summed * most + kept, return_inverse=True)
+        ends = [divmod(pair, most) for pair in pairs.tolist()]
+        missing = [self._missing(True, terms, True, holds, 1) / self.whole for terms, holds in ends]
         collectives = (summed > 1) + np.where(gathers & (wrong > 1), 2, np.minimum(wrong, 1))
-        return np.array(missing)[which.reshape(-1)].tolist(), collectives.tolist()
+        return np.array(missing, np.float64)[which.reshape(-1)], collectives.astype(np.int64)
 
     def misplaced(self, state: SearchState) -> int:
         """A block's bytes for each atom that splits a dimension where the goal has others, or soon will."""

@@ -24,7 +24,7 @@ TOGETHER = 1 << 20
 
 class Ends(Struct, frozen=True):
     """The ends of ways from some layouts to others: for each source the layout that stands for it, and what
-    its order makes of the targets, a row for each source."""
+    its order makes of the targets, a row for each source, or of its own target."""
 
     starts: Numbers
     targets: Numbers
@@ -38,7 +38,7 @@ class Orders:
     """
 
     def __init__(self, layouts: Sequence[AtomLayout], rank: int, sizes: Sequence[int]) -> None:
-        count = len(sizes)
+        count, self._rank = len(sizes), rank
         self._places = _places(layouts, rank, count)
         self._weights = (2 + rank * count) ** np.arange(count, dtype=np.int64)
         keys = self._places @ self._weights
@@ -59,6 +59,22 @@ class Orders:
         """Of ways from each of some layouts to each of others, those of ways that are as long."""
         orders, which = np.unique(self.order[sources], return_inverse=True)
         return Ends(self.first[sources], self.images(orders, targets)[which.reshape(-1)])
+
+    def pairs(self, sources: Numbers, targets: Numbers) -> Ends:
+        """The same of a way from each of some layouts to one of others, with one target for each source."""
+        orders = self.order[sources]
+        places = np.take_along_axis(self._places[targets], self._swaps[orders], axis=1)
+        return Ends(self.first[sources], self._at(self._moved(places, self._dims[orders]) @ self._weights))
+
+    def split(self, layout: int) -> int:
+        """Dimensions of a layout up to the last that is split."""
+        last = int(self._places[layout].max(initial=0))
+        return 0 if last < 2 else 1 + (last - 2) // self._places.shape[1]
+
+    def alike(self, split: int) -> Numbers:
+        """For every layout the one that stands for all that orders of the dimensions after the first `split`
+        make of it."""
+        return self._at(self._moved(self._places, _named(self._places, self._rank, split)) @ self._weights)
 
     def images(self, orders: Numbers, layouts: Numbers) -> Numbers:
         """The layouts (columns) that orders (rows) make of some."""
@@ -101,14 +117,15 @@ def _places(layouts: Sequence[AtomLayout], rank: int, count: int) -> Numbers:
     return np.array(places, dtype=np.int64).reshape(len(layouts), count)
 
 
-def _named(places: Numbers, rank: int) -> Numbers:
+def _named(places: Numbers, rank: int, kept: int = 0) -> Numbers:
     """For every layout (rows) what becomes of each dimension, if those with atoms come first, in the order of
-    the least atom in each."""
+    the least atom in each; the first `kept` stay."""
     count = places.shape[1]
     rows, least = np.arange(len(places)), np.full((len(places), rank), count, dtype=np.int64)
     for atom in reversed(range(count)):
         inside = places[:, atom] >= 2
         least[rows[inside], (places[inside, atom] - 2) // count] = atom
+    least[:, :kept] = np.arange(kept) - kept
     return np.argsort(np.argsort(least, axis=1, kind="stable"), axis=1)
 
 

@@ -17,9 +17,11 @@ from msgspec.structs import replace
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
-from shardc.layout.difference import split
+from shardc.layout.difference import pieces, split
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.planning.reshard.cost import ReshardCost
+from shardc.planning.reshard.estimate import Estimate
+from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.search import Found, Taken, least_bytes, search
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE, ReshardStep
@@ -135,6 +137,20 @@ def least_memory(
             peak = plan(type, source, target, peak - 1, manual=manual).cost.peak
         except TooLittleMemory:
             return peak
+
+
+@lru_cache(maxsize=65536)
+def least(type: TensorType, source: Sharding, target: Sharding) -> tuple[int, int]:
+    """Bytes and collectives that no way from `source` to `target` has fewer of, seen without a search; none
+    where parts of axes have no common refinement."""
+    used = [axis for each in (source, target) for dim in each.dims for axis in dim.axes]
+    try:
+        atoms = pieces(source.mesh, [*source.mesh.several, *used, *source.unreduced, *target.unreduced])
+    except LayoutError:
+        return 0, 0
+    space = _space(type, source, target, atoms)
+    left = Estimate(space).left(SearchState(space.start))
+    return left.bytes, left.collectives
 
 
 def _less_than(bytes: int, atoms: Sequence[Axis]) -> int:

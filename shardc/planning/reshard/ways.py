@@ -45,12 +45,26 @@ class Paths:
 
     def along(self, ends: Ends) -> Matrix:
         """The same for ends that somebody has found in these orders."""
-        new = [start for start in distinct(ends.starts) if start not in self.rows]
+        self._find(ends.starts)
+        pairs = zip(ends.starts.tolist(), ends.targets, strict=True)
+        return np.array([self.rows[start][found] for start, found in pairs])
+
+    def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
+        """The length of the shortest path from each of some layouts to one of others."""
+        ends = self.orders.pairs(sources, targets)
+        self._find(ends.starts)
+        found = np.empty(len(sources))
+        for start in distinct(ends.starts):
+            here = ends.starts == start
+            found[here] = self.rows[start][ends.targets[here]]
+        return found
+
+    def _find(self, starts: Numbers) -> None:
+        """Know the paths from these layouts."""
+        new = [start for start in distinct(starts) if start not in self.rows]
         if new:
             some = np.array(self._together or new, np.int64)
             self.rows.update(zip(some.tolist(), self.search(some), strict=True))
-        pairs = zip(ends.starts.tolist(), ends.targets, strict=True)
-        return np.array([self.rows[start][found] for start, found in pairs])
 
 
 class Collectives(Struct, frozen=True):
@@ -92,19 +106,20 @@ COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
 
 class Ways:
     """The graph of all collectives between layouts. Lengths are parts of the tensor, which has `whole`, and
-    STEP for each collective that sends some.
+    STEP for each collective that sends some. `parts` has the graphs of some atoms alone, by their sizes.
 
     What is sent are whole parts, since a block of one of N devices is sent in N pieces at most. Bytes of the
     model tensor would be numbers that leave no digit for STEP.
     """
 
-    def __init__(self, space: Space, found: list[AtomLayout]) -> None:
-        self.space, self.found = space, found
+    def __init__(self, space: Space, found: list[AtomLayout], parts: Callable[[Sequence[int]], Ways]) -> None:
+        self.space, self.found, self.parts = space, found, parts
         self.index = {layout: number for number, layout in enumerate(found)}
         self.whole = prod(space.sizes) ** 2
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
-        self.paths = Paths(Orders(found, len(space.shape), space.sizes), self._lengths)
+        orders = Orders(found, len(space.shape), space.sizes)
+        self.paths, self.shared = Paths(orders, self._lengths), Paths(orders, self._shortest)
         self._timed: dict[bytes, Paths] = {}
         self._alike: dict[bytes, dict[int, Vector]] = {}
 
@@ -154,21 +169,39 @@ class Ways:
 
         Idle axes help to end partial results only where that saves a quarter (planner.py).
         """
-        everything = (1 << len(self.space.sizes)) - 1
-        shared = self._shortest(starts, everything)
-        pairs = self.masks[starts][:, None] | self.masks
+        shared = self.shared.between(starts, np.arange(len(self.found)))
         simple = shared.copy()
-        for used in range(everything):
-            some = self.partial[starts] & ((self.masks[starts] & ~used) == 0)
-            if some.any():
-                here = pairs[some] == used
-                simple[some] = np.where(here, self._shortest(starts[some], used), simple[some])
+        for used in range((1 << len(self.space.sizes)) - 1):
+            here = np.flatnonzero(self.partial[starts] & ((self.masks[starts] & ~used) == 0))
+            if len(here):
+                part, numbers = self._part(used)
+                begin = np.argsort(numbers)[np.searchsorted(np.sort(numbers), starts[here])]
+                found = self._scaled(part.shared.between(begin, np.arange(len(numbers))), part)
+                inside = np.ix_(here, numbers)
+                whole = (self.masks[starts[here]][:, None] | self.masks[numbers]) == used
+                simple[inside] = np.where(whole, found, simple[inside])
         return np.where(4 * np.floor(shared) <= 3 * np.floor(simple), shared, simple)
 
-    def _shortest(self, starts: Numbers, used: int) -> Matrix:
-        """The shortest paths over no other atoms."""
-        inside = (self.masks & ~used) == 0
-        return self.shortest(self._edges, starts, inside[self._edges.sources] & inside[self._edges.targets])
+    def _part(self, used: int) -> tuple[Ways, Numbers]:
+        """The graph of some of the atoms, and the number that each of its layouts has here."""
+        atoms = [atom for atom in range(len(self.space.sizes)) if used >> atom & 1]
+        part = self.parts([self.space.sizes[atom] for atom in atoms])
+
+        def here(found: Sequence[int]) -> tuple[int, ...]:
+            return tuple([atoms[atom] for atom in found])
+
+        same = [AtomLayout(tuple(map(here, at.dims)), here(at.partial)) for at in part.found]
+        return part, np.array([self.index[layout] for layout in same], np.int64)
+
+    def _scaled(self, lengths: Matrix, part: Ways) -> Matrix:
+        """Lengths in the graph of some of the atoms as lengths here: the tensor has more parts."""
+        moved = np.floor(lengths)
+        steps = np.where(np.isfinite(lengths), lengths - np.where(np.isfinite(moved), moved, 0), 0)
+        return moved * (self.whole // part.whole) + steps
+
+    def _shortest(self, starts: Numbers) -> Matrix:
+        """The shortest paths over all atoms."""
+        return self.shortest(self._edges, starts)
 
     @cached_property
     def moving(self) -> tuple[Numbers, Numbers]:
@@ -190,16 +223,17 @@ class Ways:
         return self.timed(np.where(self.collectives.free, 0.0, 1.0))
 
     def alike(self, shape: tuple[int, ...], sources: Numbers, targets: Numbers) -> NDArray[np.bool_]:
-        """Between which layouts of a tensor a shortest path leads on which all blocks have one size."""
+        """Between which layouts of a tensor a shortest path leads on which all blocks have one size, and no
+        results are made partial."""
         even = self._even(shape)
         if even.all():
             return np.ones((len(sources), len(targets)), np.bool_)
         rows = self._alike.setdefault(even.tobytes(), {})
         new = [start for start in distinct(sources) if start not in rows]
         if new:
-            kept = even[self._edges.sources] & even[self._edges.targets]
-            found = self.shortest(self._edges, np.array(new, np.int64), kept)
-            rows.update(zip(new, found, strict=True))
+            edges, other = self._edges, self.collectives.unreduces
+            kept = edges.only(even[edges.sources] & even[edges.targets] & ~other)
+            rows.update(zip(new, shortest_paths(len(even), kept, np.array(new, np.int64)), strict=True))
         lengths = np.array([rows[start][targets] for start in sources.tolist()])
         return lengths <= self.paths.between(sources, targets)
 
@@ -223,20 +257,32 @@ class Ways:
         key = sha256(lengths.tobytes()).digest()
         if key not in self._timed:
             edges = replace(self.collectives.edges, lengths=lengths)
-            every = np.ones(len(lengths), dtype=np.bool_)
-            self._timed[key] = Paths(self._dimensions, lambda starts: self.shortest(edges, starts, every))
+            self._timed[key] = Paths(self._dimensions, lambda starts: self.shortest(edges, starts))
             if len(self._timed) > TIMED:
                 del self._timed[next(iter(self._timed))]
         return self._timed[key]
 
-    def shortest(self, edges: Edges, starts: Numbers, kept: NDArray[np.bool_]) -> Matrix:
-        """The shortest paths over the edges that are `kept`, with these lengths.
+    def shortest(self, edges: Edges, starts: Numbers) -> Matrix:
+        """The shortest paths with these lengths, which do not depend on the order of dimensions. Only to
+        partial layouts results may be made partial.
 
-        Only to partial layouts results may be made partial.
+        Layouts that differ in the order of dimensions which a start does not split are equally far from it:
+        one of them is looked at.
         """
-        count, unreduces = len(self.found), self.collectives.unreduces
-        whole = shortest_paths(count, edges.only(kept & ~unreduces), starts)
-        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts, whole), whole)
+        found, dimensions = np.empty((len(starts), len(self.found))), self._dimensions
+        begun: list[int] = starts.tolist()
+        splits = np.array([dimensions.split(start) for start in begun], np.int64)
+        for split in distinct(splits):
+            first, rows = dimensions.alike(split), np.flatnonzero(splits == split)
+            nodes = np.flatnonzero(first == np.arange(len(first)))
+            number = np.searchsorted(nodes, first)
+            kept = first[edges.sources] == edges.sources
+            some = Edges(number[edges.sources[kept]], number[edges.targets[kept]], edges.lengths[kept])
+            begin, whole = number[starts[rows]], some.only(~self.collectives.unreduces[kept])
+            paths = shortest_paths(len(nodes), whole, begin)
+            more = shortest_paths(len(nodes), some, begin, paths)
+            found[rows] = np.where(self.partial[nodes], more, paths)[:, number]
+        return found
 
 
 def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:

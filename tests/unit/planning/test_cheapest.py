@@ -10,6 +10,7 @@ from shardc.planning.program import plan_program
 from shardc.planning.program.candidates import candidates
 from shardc.planning.program.cheapest import cheapest
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
 from shardc.planning.program.variables import Total, Variable
 from tests.unit.planning.test_known import propagated
 
@@ -40,3 +41,19 @@ def test_it_costs_the_least_of_all(machine: str) -> None:
         assert best is not None
         assert cost(problem, variable, best)[:5] == min(cost(problem, variable, c)[:5] for c in options)
     assert weighed > 20
+
+
+def test_what_is_too_dear_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To gather all of a tensor takes more than the choice at hand, as its bytes say."""
+    problem = plan_program(propagated(PROGRAM)).problem
+    for known in (problem.valued, problem.own, problem.owns):
+        known.clear()
+    asked = list[object]()
+    copies = Rates.copies
+    monkeypatch.setattr(Rates, "copies", lambda *given: asked.append(given[1:]) or copies(*given))
+    weighed = 0
+    for variable in filter(problem.open, problem.variables):
+        options = [variable.choice, *candidates(problem, variable)]
+        weighed += len(options) * len(problem.ends(variable))
+        cheapest(problem, variable, options)
+    assert len(asked) < weighed / 10, (len(asked), weighed)

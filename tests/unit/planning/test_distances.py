@@ -12,7 +12,7 @@ from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
-from shardc.planning.reshard import orders, preferred_plan
+from shardc.planning.reshard import orders, planner, preferred_plan
 from shardc.planning.reshard.distances import all_ways, atoms_for, distances
 
 
@@ -49,12 +49,36 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
 def test_estimates_of_many_layouts_are_those_of_each(sizes):
     axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
     every = list(shardings(axes, 2))
-    table, type = distances(tuple(every[0].mesh.several), 2), TensorType((48, 64), "f32")
-    bytes, steps = table.estimates(type, every, every)
+    table = distances(tuple(every[0].mesh.several), 2)
+    rows, columns = (each.ravel() for each in np.indices((len(every), len(every))))
+    moved, steps = (each.reshape(len(every), -1) for each in table.estimates(every, every, rows, columns))
     for i, source in enumerate(every):
         for j, target in enumerate(every):
             _, finer, count = table.spared(source, target)
-            assert (bytes[i, j], steps[i, j]) == (finer * type.size * 4, count)
+            assert (moved[i, j], steps[i, j]) == (finer, count)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2, 2, 2), (4, 2, 2, 8, 3)])
+def test_pairs_on_five_axes_are_those_of_the_table(sizes):
+    """Over the atoms that either end names: some charted, some estimated."""
+    mesh = Mesh("m", tuple((f"a{number}", size) for number, size in enumerate(sizes)))
+    a, b, c, d, e = map(mesh.axis, mesh.sizes)
+    split = [((a, b), (c,), ()), ((), (), ()), ((b,), (d, a), (c,)), ((e,), (), (d,)), ((), (), (a, b))]
+    every = [Sharding(mesh, tuple(map(Dim, dims)), unreduced=partial) for *dims, partial in split]
+    type, table = TensorType((4096, 8192), "f32"), distances((a, b, c, d, e), 2)
+    pairs = [(source, target) for source in every for target in reversed(every)][1:]
+    bytes, steps = table.each(type, pairs)
+    for at, pair in enumerate(pairs):
+        assert (bytes[at], steps[at]) == least(table, type, *pair)
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (6, 10)])
+def test_no_way_takes_less_than_is_seen_without_a_search(shape):
+    type, every = TensorType(shape, "f32"), list(shardings((("x", 2), ("y", 4)), 2))
+    for source, target in product(every, every):
+        cost = preferred_plan(type, source, target).cost
+        bytes, collectives = planner.least(type, source, target)
+        assert bytes <= cost.bytes and collectives <= cost.steps
 
 
 def test_five_axes_of_one_size_are_charted():
@@ -112,7 +136,9 @@ def classes(sizes, rank):
 def test_orders_do_not_matter(sizes, rank, monkeypatch):
     """Of dimensions, and of atoms of one size: found from every layout, paths are as long."""
     turned = all_ways.__wrapped__(sizes, rank)
-    monkeypatch.setattr(orders, "_named", lambda places, rank: np.tile(np.arange(rank), (len(places), 1)))
+    monkeypatch.setattr(
+        orders, "_named", lambda places, rank, kept=0: np.tile(np.arange(rank), (len(places), 1))
+    )
     monkeypatch.setattr(orders, "_swaps", lambda sizes: [[*range(len(sizes))]])
     every = all_ways.__wrapped__(sizes, rank)
     firsts = ({*each.paths.orders.first} for each in (turned, every))
