@@ -89,16 +89,17 @@ MOVES: dict[str, Move] = {
 DELETED = {
     "no solver where none is needed": "a search over decisions in program order, which showed for small "
     "programs that no plan is cheaper",
+    "what becomes one there, in these layouts": "a plan on machines with latency, beside that in which more "
+    "may join",
+    "a quarter of gathers' and scatters' latency": "a plan on machines with latency, where none become one",
 }
 """What the planner has no more, with what it was: its row is of the programs that were measured before."""
 
 PLANS = {
     "each one's latency": "own",
     "propagation's layouts as they are": "propagated",
-    "what becomes one there, in these layouts": "kept",
     "more that becomes one": "joined",
     "what becomes one there, in any layouts": "learnt",
-    "a quarter of gathers' and scatters' latency": "moves",
     "a quarter of all latency": "all",
     "a sixteenth of all-reduces' latency": "gradients",
     "what becomes one in the quickest": "again",

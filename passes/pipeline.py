@@ -8,7 +8,7 @@ share is compared with a fresh one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -91,6 +91,9 @@ FOLDING = ("fold-layers", "unfold-layers")
 OUTLINING = "outline-calls"
 """The first pass to which it matters whether numbers of layers are equal."""
 
+READING = (OUTLINING, "outline-repeats")
+"""The passes that change nothing that a program takes: they are for who reads it."""
+
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
 
@@ -110,15 +113,18 @@ def run_to(
     start: str = "ir",
     options: Options | None = None,
     verify_each: bool | None = None,
+    without: Collection[str] = (),
 ) -> None:
     """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out.
 
-    `verify_each` is what the environment says, unless given. ShardcError if the program is wrong.
+    `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
+    that fold. ShardcError if the program is wrong.
     """
     each = bool(os.environ.get("SHARDC_VERIFY_EACH")) if verify_each is None else verify_each
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
-    entries = [e for e in PIPELINE if e.stage in wanted and (e.name in options or not e.by_option)]
+    asked = [e for e in PIPELINE if e.stage in wanted and e.name not in without]
+    entries = [e for e in asked if e.name in options or not e.by_option]
     run = _Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         if start == "ir" and stage == "local":

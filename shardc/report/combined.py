@@ -7,9 +7,9 @@ program is quickest, all combined:
 
 * as propagation lays it out, without a search;
 * with the latency of each collective;
-* as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
-* as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
-  Where gathers do, four of both kinds. These searches begin at the quickest plan so far;
+* as if what becomes one there did so in other plans: in any layouts; and in those, where more may join, too;
+* as if more did, over each axis: where gathers or scatters do, four of these and four sums; where no sums do,
+  all sums of gradients, and four gathers. These searches begin at the quickest plan so far;
 * in a large program with many sums of gradients, instead of the last two, as if what becomes one in the
   quickest of these did so, from there on, and again from what comes of that.
 """
@@ -29,8 +29,8 @@ from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
 from shardc.ops.definition import OpDef
 from shardc.passes.fold_layers import WORTH
+from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
-from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.program import Counted, Plan
 from shardc.report.times import estimate
@@ -38,13 +38,12 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
-PROPAGATED, KEPT, JOINED, LEARNT, AGAIN = "propagated", "kept", "joined", "learnt", "again"
+OWN, ALL, GRADIENTS = "own", "all", "gradients"
+PROPAGATED, JOINED, LEARNT, AGAIN = "propagated", "joined", "learnt", "again"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
 SUM = spmd.all_reduce.title
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
-    MOVES: {GATHERS: 4},
     ALL: {SUMS: 4, GATHERS: 4},
     GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
@@ -143,20 +142,20 @@ def _counting(
     learnt: tuple[Combined, ...], axes: Sequence[str], small: bool, many: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, alone if it has so `many` sums, else with GRADIENTS."""
+    is not small OWN is among them, alone if it has so `many` sums, else with GRADIENTS. LEARNT begins at
+    JOINED's plan where both count on the same; else it is before that, since of equal plans the first is
+    taken, and it counts on what happens."""
     if not small:
         yield OWN, {}
     if many:
         return
     spared = {each.title for each in learnt if each.part < 1}
+    joined = _joined(learnt)
     if spared:
-        yield KEPT, {"search": "layouts", "shares": learnt}
-    if spared and small:
-        joined = _joined(learnt)
-        if joined != learnt:
-            yield JOINED, {"search": "layouts", "shares": joined}
-        yield LEARNT, {"shares": learnt}
-    names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
+        names = [JOINED] if not small else [JOINED, LEARNT] if joined == learnt else [LEARNT, JOINED]
+        for name in names:
+            yield name, {"shares": learnt} if name == LEARNT else {"search": "layouts", "shares": joined}
+    names = [*([ALL] if spared - {SUM} else []), *([] if SUM in spared else [GRADIENTS])]
     for name in names if small else [GRADIENTS]:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
@@ -205,12 +204,12 @@ def _tried(
         if decided in known:
             raise _Again
 
-    passes = saying(options, COMBINES, told=found.append)
+    passes, without = saying(options, COMBINES, told=found.append), ()
     if stage != "ir":
-        passes = saying(passes, PLANS, told=told)
+        passes, without = saying(passes, PLANS, told=told), READING
     try:
         with collecting():
-            run_to(make_context(), module, "local", stage, passes)
+            run_to(make_context(), module, "local", stage, passes, without=without)
             program = per_device.read(snapshot(module).graph)
     except _Again:
         return replace(known[planned[0]], options=options)

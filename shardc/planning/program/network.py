@@ -233,6 +233,7 @@ class Network(Struct):
         made instead: of columns that are used once they cost `reduced` less, those that may cost so.
         """
         used = [move.arc(column) for move, column in self._copied(np.flatnonzero(columns > 1e-6))]
+        self._learn(used)
         changed = [arc for arc in used if self._settle(arc)]
         for column, (arc, most) in self._near(changed).items():
             made, source, target = arc
@@ -252,7 +253,7 @@ class Network(Struct):
 
     def _near(self, changed: list[Arc]) -> dict[int, tuple[Arc, float]]:
         """The columns of copies of equal tensors from or to a layout of some copies, each with its copy and
-        with what the dearest of these takes. What they take themselves is looked up together."""
+        with what the dearest of these takes."""
         ends = dict[tuple[TensorType, AxisNames], dict[Sharding, float]]()
         for made, source, target in changed:
             ticks, _ = self.prices(made.type, source, target, made.manual)
@@ -260,7 +261,6 @@ class Network(Struct):
             for at in (source, target):
                 dearest[at] = max(ticks, dearest.get(at, 0))
         found = dict[int, tuple[Arc, float]]()
-        pairs = {key: list[tuple[Sharding, Sharding]]() for key in ends}
         for move in self.moves if changed else ():
             key = move.made.type, move.made.manual
             if key in ends:
@@ -269,10 +269,16 @@ class Network(Struct):
                 for at in np.flatnonzero(most).tolist():
                     arc = move.arc(move.first + at)
                     found[move.first + at] = arc, float(most[at])
-                    pairs[key].append(arc[1:])
+        self._learn(arc for arc, _ in found.values())
+        return found
+
+    def _learn(self, arcs: Iterable[Arc]) -> None:
+        """Look up what some copies take, those of equal tensors together."""
+        pairs = dict[tuple[TensorType, AxisNames], list[tuple[Sharding, Sharding]]]()
+        for made, source, target in arcs:
+            pairs.setdefault((made.type, made.manual), []).append((source, target))
         for (type, manual), each in pairs.items():
             self.prices.learn(type, each, manual)
-        return found
 
     def _settle(self, arc: Arc) -> bool:
         made, source, target = arc

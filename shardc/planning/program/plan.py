@@ -28,6 +28,7 @@ from shardc.planning.program.gap import proof
 from shardc.planning.program.improve import SavedChoices, improve
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
+from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
@@ -41,6 +42,7 @@ from shardc.planning.program.repeated import (
 from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Proof
 from shardc.planning.reshard.copies import price
+from shardc.planning.reshard.distances import AxisAtoms
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
@@ -234,15 +236,28 @@ def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:
     rates, start = Rates(problem.rates.machine, problem.mesh, last.shares), SavedChoices(problem)
     _look(other := _again(problem, rates), asked, last, tuple(before))
     problem.arguments = other.arguments
+    _know(problem, other)
     earlier = SavedChoices(problem)
     start.restore()
-    improve(other := _again(problem, problem.rates, earlier.cost[0]), anywhere=False)
+    improve(other := _again(problem, problem.rates, problem.priced, earlier.cost[0]), anywhere=False)
     problem.arguments = other.arguments
     if earlier.cost <= problem.total():
         earlier.restore()
 
 
-def _again(problem: Problem, rates: Rates, enough: float = inf) -> Problem:
+def _know(problem: Problem, other: Problem) -> None:
+    """Price here what was priced exactly there: the ways are known, so that takes no search."""
+    for atoms, prices in other.priced.items():
+        known = problem.prices(atoms)
+        for change, _ in prices.found():
+            type, source, target, manual = change
+            ticks, collectives, _ = problem.rates.copies(type, source, (target,), manual)
+            known.take(change, (float(ticks), collectives))
+
+
+def _again(
+    problem: Problem, rates: Rates, priced: dict[AxisAtoms, Prices] | None = None, enough: float = inf
+) -> Problem:
     """The same problem for a search of its own: operations are shared, and with them what is chosen."""
     free, arguments = {*problem.free}, {**problem.arguments}
-    return problem.changed(rates=rates, free=free, arguments=arguments, enough=enough)
+    return problem.changed(rates=rates, free=free, arguments=arguments, priced=priced or {}, enough=enough)

@@ -81,6 +81,7 @@ class Repeats:
             fused=full.fused & trips.keys(),
             arguments={v: (full.arguments[v][0], trips[v]) for v in trips if v in full.arguments},
             made={v: trips[v] for v in made},
+            priced=full.priced,
         )
 
     def write_back(self) -> None:

@@ -9,7 +9,9 @@ depends on no other, but for the one with few collectives, which goes on from th
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -99,20 +101,8 @@ def take_cheapest(
         changes = net.prices.changes
         moved, count = net.costs()
         also = [] if few == inf else [_at_most(count, few)]
-        optimum = minimum(
-            moved,
-            net.rows,
-            net.integral,
-            also=also,
-            enough=enough,
-            most=most,
-            unsure=net.unsure,
-            start=start,
-            presolve=presolve,
-            begun=begun,
-            lacking=net.lacking,
-            size=net.size,
-        )
+        solution = partial(_minimum, net, also=also, presolve=presolve)
+        optimum = solution(moved, enough=enough, most=most, unsure=net.unsure, start=start, begun=begun)
         last, begun = optimum, None
         if optimum is None:
             break
@@ -122,16 +112,7 @@ def take_cheapest(
         if ties and whole and (problem.rates.free or net.size <= TIES):
             also.append(_at_most(moved, optimum.value + 1e-6 * optimum.value + 1e-3))
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(
-                wanted,
-                net.rows,
-                net.integral,
-                columns,
-                also,
-                presolve=presolve,
-                lacking=net.lacking,
-                size=net.size,
-            )
+            fewest = solution(wanted, known=columns)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -148,9 +129,14 @@ def take_cheapest(
             break
         done, net, last = net, again(net), None
         start = None if flat else net.start(done, optimum.basis())
-        del done, optimum  # the solver has tens of megabytes for each program that it keeps
+        del done, solution, optimum  # the solver has tens of megabytes for each program that it keeps
     plan.take(problem)
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
+
+
+def _minimum(net: Network, costs: Vector, **how: Any) -> Solved | None:
+    """What minimum finds of a program's columns; `how` are its other arguments."""
+    return minimum(costs, net.rows, net.integral, lacking=net.lacking, size=net.size, **how)
 
 
 def taken(net: Network) -> Chosen:

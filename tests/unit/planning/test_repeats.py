@@ -54,6 +54,13 @@ def test_classes_cost_what_their_members_do() -> None:
     assert problem.total()[1] == LAYERS  # one all-reduce in each
 
 
+def test_classes_know_the_prices_that_the_program_knows() -> None:
+    problem = chain(LAYERS)
+    repeats = Repeats(problem)
+    search(repeats.problem)
+    assert problem.priced and all(prices.known for prices in problem.priced.values())
+
+
 def test_results_of_one_layout_are_alike() -> None:
     problem = updates(LAYERS)
     repeats = Repeats(problem)
