@@ -244,8 +244,8 @@ def sharding_refs(op: Operation) -> list[ShardingRef]:
     """The shardings among an operation's properties."""
     refs: list[ShardingRef] = []
     for attr in op.properties.values():
-        if isinstance(attr, ShardingAttr):
+        if type(attr) is ShardingAttr:  # isinstance takes ten times as long
             refs.append(attr.data)
-        elif isinstance(attr, ShardingPerValueAttr):
+        elif type(attr) is ShardingPerValueAttr:
             refs += attr.data
     return refs

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 
 
 @contextmanager
@@ -23,8 +25,20 @@ def no_garbage_collection(kept: bool = False) -> Generator[None]:
     finally:
         if kept:
             gc.freeze()
-        elif enabled and len(sys.modules) > modules and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()  # which puts it among what is old
+        elif enabled and len(sys.modules) > modules:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()  # which puts it among what is old
+            _look_once_at_exit()
         if enabled:
             gc.enable()
+
+
+@cache
+def _look_once_at_exit() -> None:
+    """Let Python look for garbage once as the process ends, not twice.
+
+    It does so before it forgets the modules, unless the collector is off, and afterwards, where it finds all
+    that it would have found before. What is finalized then knows its globals, but can import no more.
+    """
+    atexit.register(gc.disable)

@@ -20,7 +20,7 @@ from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.basis import Basis
 from shardc.planning.program.building import again
-from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, least, minimum
+from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, least, minimum, total
 from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solver import Found
@@ -119,7 +119,7 @@ def take_cheapest(
             found = _apply(net, each, kept)
             if found < best and found[1] <= few:
                 best, plan = found, taken(net)
-        cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= count @ columns)
+        cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= total(count, columns))
         if cheapest or bound >= enough:
             break
         net.settle(columns, optimum.reduced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from types import ModuleType
 
@@ -45,3 +46,37 @@ def test_what_another_froze_stays_frozen(monkeypatch: pytest.MonkeyPatch):
         assert 0 < gc.get_freeze_count() <= frozen
     finally:
         gc.unfreeze()
+
+
+PROCESS = """
+import gc, sys, types
+from shardc.collector import no_garbage_collection
+
+class Cycle:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        print(told)
+
+told = "finalized"
+
+def looked(phase, info):
+    print("looked", phase)
+
+with no_garbage_collection():
+    if IMPORTS:
+        sys.modules["module_of_a_test"] = types.ModuleType("module_of_a_test")
+assert gc.isenabled()
+Cycle()
+gc.callbacks.append(looked)
+"""
+
+
+@pytest.mark.parametrize("imports", [False, True])
+def test_at_the_end_of_a_process_python_looks_once_and_finalizes_what_it_finds(imports: bool):
+    code = PROCESS.replace("IMPORTS", str(imports))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "finalized" in done.stdout.splitlines()
+    assert ("looked start" in done.stdout) != imports
+    assert not done.stderr

@@ -53,6 +53,21 @@ def test_linear_and_integer() -> None:
     assert abs(integer.bound - 4) < 1e-6
 
 
+class Unmultiplied(np.ndarray[Any, np.dtype[np.float64]]):
+    """Numbers of which there is no product of BLAS, which would wake its threads."""
+
+    def __matmul__(self, other: Any) -> Any:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("integral", [False, True])
+def test_no_product_wakes_threads(integral: bool) -> None:
+    rows = Rows([0, 0, 0], [0, 1, 2], [2.0, 3.0, 4.0], [5.0], [np.inf])
+    costs = np.array([2.0, 2.0, 2.5])
+    found = minimum(costs.view(Unmultiplied), rows, [integral] * 3)
+    assert found is not None and abs(found.value - float(costs @ found.columns)) < 1e-9
+
+
 def test_no_integer_program_where_the_linear_one_is_unsure() -> None:
     """Half of two columns is less than one of them; the price of one may not be what it takes.
 
