@@ -55,6 +55,8 @@ TANH = MLP.replace("gelu", "tanh")
 SIN = MLP.replace("gelu", "sin")
 FORWARD = {
     "another function": (forward(19), edited(forward(19), (9, TANH))),
+    "few layers before": (forward(19), edited(forward(19), (8, TANH))),
+    "so few layers after that none goes out": (forward(19), edited(forward(19), (11, TANH))),
     "the middle of a layer": (
         forward(19, LONG),
         edited(forward(19, LONG), (9, LONG.replace("cos", "tanh")), layer=LONG),
