@@ -21,8 +21,8 @@ from shardc.rewrite.folding.stacks import stacks_of
 NEAR = 2
 """Layers that are kept on either side of the cut beyond those that a layer reads from."""
 
-LATER = 0.75
-"""So many times the operations that are worth to go must be in a stack after the first one: what finds layers
+LATER = 0.5
+"""A stack after the first one must have so many times the operations that are worth to go: what finds layers
 and puts them back runs anyway, and where two stacks are equal the plan may be known of the program that has
 one (planning/program/all_alike.py), even if nothing goes out of the second."""
 
@@ -83,8 +83,8 @@ class Cut:
 
     @property
     def whole(self) -> bool:
-        """Whether the stack has all layers that stay."""
-        return self.stack.count >= 2 * self.first
+        """Whether the stack has more layers than stay on one side."""
+        return self.stack.count > self.first
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
@@ -141,7 +141,7 @@ class Cut:
     def _numbers(self) -> ArrayAttr[Attribute]:
         """Of each slot of numbers those from the layer before the cut to the one after it."""
         held = {place: op for op, place in self.stack.ops.items() if place[0][0] == NUMBERS}
-        layers = range(self.first - 1, self.first + self.count + 1)
+        layers = range(self.first - 1, min(self.first + self.count + 1, self.stack.count))
         slots = sorted({slot for slot, _ in held})
         return ArrayAttr([ArrayAttr([value_of(held[slot, layer]) for layer in layers]) for slot in slots])
 

@@ -35,7 +35,8 @@ def edited(text: str, *edits: tuple[int, str], layer: str = LAYER) -> str:
 PROGRAMS = {
     "another function": (edited(forward(COUNT), (9, OTHER)), 2),
     "near the end": (edited(forward(COUNT), (16, OTHER)), 1),
-    "few layers before": (edited(forward(COUNT), (7, OTHER)), 2),
+    "few layers before": (edited(forward(COUNT), (5, OTHER)), 2),
+    "a step with few layers after": (edited(step(23), (16, OTHER)), 2),
     "two that differ": (edited(forward(28), (9, OTHER), (18, ANNOTATED)), 3),
     "two kinds": (
         edited(forward(20), *((i, LONG) for i in range(10, 20))),
@@ -95,10 +96,11 @@ def test_stacks(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "removed"), [(9, [2, 2]), (8, [3, 1]), (7, [4, 0]), (11, [4, 0]), (6, [5]), (12, [5])]
+    ("place", "removed"),
+    [(9, [2, 2]), (8, [3, 1]), (7, [4, 0]), (5, [6, 0]), (13, [6, 0]), (4, [7]), (14, [7])],
 )
-def test_where_few_layers_stand_before_or_behind_they_are_a_stack_too(place: int, removed: list[int]) -> None:
-    """Also if none of them goes; but with fewer than stay at both ends they are none."""
+def test_few_layers_before_or_after_are_a_stack_too(place: int, removed: list[int]) -> None:
+    """Also if none of them goes; but with no more than stay on one side they are none."""
     assert [stack.removed for stack in stacks(edited(forward(COUNT), (place, OTHER)))] == removed
 
 
