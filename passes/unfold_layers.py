@@ -49,7 +49,8 @@ class UnfoldLayers(GraphPass):
         from shardc.rewrite.folding.whole import unfold
 
         for stack in reversed(stacks):
-            unfold(shared.module, stack)
+            if stack.removed:
+                unfold(shared.module, stack)
         del shared.module.attributes[FOLDED]
         for op in shared.module.walk():
             op.attributes.pop(LAYER, None)

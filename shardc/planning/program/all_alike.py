@@ -1,7 +1,8 @@
 """A program as it would be if the layer that differs were like all others.
 
 Where a layer in the middle differs, layers have been taken out of two stacks, that before it and that after
-it (rewrite/folding). The outer half of what is left of each is what would be left of one stack:
+it (rewrite/folding). The outer half of what is left of each is what would be left of one stack, or as many of
+a few layers of which none were taken out:
 
     layers 5 4 3 2 1 0 of one, the layer that differs, 5 4 3 2 1 0 of the other
  -> layers 5 4 3                                           2 1 0
@@ -42,8 +43,9 @@ def all_alike(graph: Graph) -> AllAlike | None:
     if any(has(node.name, Trait.REGION) for node in body.nodes):
         return None
     for one, other in pairwise(_stacks(body.nodes)):
-        pair = together(graph, one, other)
-        found = None if pair is None else _Joined(graph, *pair, first=one).alike()
+        half = max(one.count, other.count) // 2
+        pair = together(graph, one, other, half)
+        found = None if pair is None else _Joined(graph, *pair, half, first=one).alike()
         if found is not None:
             return found
     return None
@@ -64,12 +66,12 @@ def _stacks(nodes: Iterable[Node]) -> list[Layers]:
 
 
 class _Joined:
-    """Two stacks put together: the first half of the layers of `low`, and the other half of those of `high`.
-    `first` is the one that begins before the other."""
+    """Two stacks put together: the first `half` layers of `low`, and the last of `high`. `first` is the one
+    that begins before the other."""
 
-    def __init__(self, graph: Graph, low: Layers, high: Layers, first: Layers) -> None:
-        self.graph, self.half = graph, low.half
-        self.times = _layers(graph.main.body, low, high) - 2 * self.half + 1
+    def __init__(self, graph: Graph, low: Layers, high: Layers, half: int, first: Layers) -> None:
+        self.graph, self.half = graph, half
+        self.times = _layers(graph.main.body, low, high, half) - 2 * half + 1
         """How many layers the last of `low` that stays stands for, that which differs among them."""
         self.layered = {node.id for stack in (low, high) for node in stack.nodes.values()}
         self.stands: dict[int, int] = {}
@@ -168,12 +170,12 @@ class _Joined:
         return sorted(values, key=lambda value: number.get(self.beside.get(value, value), number[value]))
 
 
-def _layers(body: Region, low: Layers, high: Layers) -> int:
+def _layers(body: Region, low: Layers, high: Layers, half: int) -> int:
     """The layers from the first of a stack to the last of the other, counted by operations."""
-    ends = [node.id for stack, at in ((low, 0), (high, 2 * low.half - 1)) for node in stack.first(at)]
+    ends = [node.id for stack, at in ((low, 0), (high, 2 * half - 1)) for node in stack.first(at)]
     steps = len(low.first(0))
     count = sum(node.name != hlo.constant.name and min(ends) <= node.id <= max(ends) for node in body.nodes)
-    every = range(-1, 2 * low.half + 1)
+    every = range(-1, 2 * half + 1)
     whole = sum(len(stack.first(layer)) == steps for stack in (low, high) for layer in every)
     return max(round(count / steps), whole + 1) + low.times + high.times - 2
 

@@ -46,15 +46,20 @@ class Layers(Struct):
             self.stretches.setdefault(stretch, {}).setdefault(layer, []).append(node)
 
     @property
-    def half(self) -> int:
-        """Half as many as there are layers."""
-        return min((len(stretch) for stretch in self.stretches.values()), default=0) // 2
+    def count(self) -> int:
+        """How many layers there are."""
+        return min((len(stretch) for stretch in self.stretches.values()), default=0)
+
+    def has(self, half: int) -> bool:
+        """Whether there are so many layers on either side of those that were taken out; where none were, in
+        all."""
+        return self.count == 2 * half or (self.times == 1 and self.count >= half)
 
     @property
     def times(self) -> int:
         """How many layers the one before those that were taken out stands for."""
         every = (node for stretch in self.stretches.values() for nodes in stretch.values() for node in nodes)
-        return max(cast("int", node.attrs.get(TIMES, 1)) for node in every)
+        return max((cast("int", node.attrs.get(TIMES, 1)) for node in every), default=1)
 
     def put(self, number: int, stretch: Stretch, first: int) -> None:
         """Let a stretch have a number, and its layers begin with their operation `first`."""
@@ -96,11 +101,10 @@ class Layers(Struct):
         return {v: (place, i) for place, node in self.nodes.items() for i, v in enumerate(node.results)}
 
 
-def together(graph: Graph, one: Layers, other: Layers) -> tuple[Layers, Layers] | None:
-    """Of two stacks that whose first layers are to stay and that whose last are, in one count; None where
-    their layers are not equal. The first stack begins before the other."""
-    half = one.half
-    if not half or half != other.half:
+def together(graph: Graph, one: Layers, other: Layers, half: int) -> tuple[Layers, Layers] | None:
+    """Of two stacks that of which the first `half` layers are to stay and that of which the last are, in one
+    count; None where their layers are not equal. The first stack begins before the other."""
+    if not half or not one.has(half) or not other.has(half):
         return None
     pairs = [*_pairs(graph, one, other)]
     if not pairs:
@@ -112,14 +116,14 @@ def together(graph: Graph, one: Layers, other: Layers) -> tuple[Layers, Layers] 
         later = a[0][0].id > b[0][0].id
         one.put(number, a, -first % len(a[0]) if later else 0)
         other.put(number, b, 0 if later else first)
-    moved = _moved(one, other, half, len(pairs))
+    moved = _moved(one, other, min(one.count, other.count) // 2, len(pairs))
     if moved is None:
         return None
     other.move(moved)
     found = [a for a, _, _ in pairs]
     for number, stretch in enumerate((s for s in one.stretches.values() if s not in found), len(pairs)):
         one.put(number, stretch, 0)
-    missing = _Missing(graph, one, half)
+    missing = _Missing(graph, one, one.count // 2)
     for stack in (one, other):
         missing.find(stack)
     a = found[0]
@@ -205,7 +209,7 @@ class _Missing:
         layers: dict[int, set[int]] = {}
         for (number, _), layer in stack.nodes:
             layers.setdefault(number, set()).add(layer)
-        every = range(2 * self.middle)
+        every = range(stack.count)
         missing = [
             (slot, layer)
             for slot in self.like

@@ -21,6 +21,11 @@ from shardc.rewrite.folding.stacks import stacks_of
 NEAR = 2
 """Layers that are kept on either side of the cut beyond those that a layer reads from."""
 
+LATER = 0.5
+"""A stack after the first one must have so many times the operations that are worth to go: what finds layers
+and puts them back runs anyway, and where two stacks are equal the plan may be known of the program that has
+one (planning/program/all_alike.py), even if nothing goes out of the second."""
+
 
 class Cut:
     """`count` layers of a stack from `first` on, which go, with the operations `gone`.
@@ -70,6 +75,16 @@ class Cut:
     def saved(self) -> int:
         """How many operations go, constants not counted."""
         return sum(self.stack.ops[op][0][0] != NUMBERS for op in self.gone)
+
+    @property
+    def steps(self) -> int:
+        """How many operations the stack has, constants not counted."""
+        return sum(slot[0] != NUMBERS for slot, _ in self.stack.ops.values())
+
+    @property
+    def whole(self) -> bool:
+        """Whether the stack has more layers than stay on one side."""
+        return self.stack.count > self.first
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
@@ -126,7 +141,7 @@ class Cut:
     def _numbers(self) -> ArrayAttr[Attribute]:
         """Of each slot of numbers those from the layer before the cut to the one after it."""
         held = {place: op for op, place in self.stack.ops.items() if place[0][0] == NUMBERS}
-        layers = range(self.first - 1, self.first + self.count + 1)
+        layers = range(self.first - 1, min(self.first + self.count + 1, self.stack.count))
         slots = sorted({slot for slot, _ in held})
         return ArrayAttr([ArrayAttr([value_of(held[slot, layer]) for layer in layers]) for slot in slots])
 
@@ -176,13 +191,15 @@ def _properties(
 
 
 def cuts_of(function: FuncOp, worth: int) -> list[Cut]:
-    """The layers that go out of a function, stack by stack, where at least so many operations go."""
-    arguments: Sequence[BlockArgument] = function.body.block.args
+    """The layers that go out of a function, stack by stack: of the first one at least so many operations, and
+    none or more of later ones."""
+    block = function.body.block
+    arguments: Sequence[BlockArgument] = block.args
     results: Sequence[int] = range(len(returned(function)))
     cuts: list[Cut] = []
-    for stack in stacks_of(function.body.block, worth):
+    for stack in stacks_of(block, int(worth * LATER)):
         cut = Cut(function, stack, len(cuts), arguments, results)
-        if cut.saved < worth:
+        if not (cut.whole and cut.steps >= worth * LATER if cuts else cut.saved >= worth):
             break
         if cut.fits():
             cuts.append(cut)

@@ -36,13 +36,21 @@ class Given:
         self.arguments: dict[BlockArgument, Kind] = {}
         numbers: dict[Hashable, int] = {}
         for op in ops:
-            if op in layered or op.name == hlo.rng.name or has_effect(op):
+            parts = None if op in layered else self._parts(op)
+            if parts is None or op.name == hlo.rng.name or has_effect(op):
                 continue
-            parts = [self.of(value) for value in reads(op)]
-            if all(part is not None for part in parts):
-                key = alike.kind(op), tuple(parts)
-                arguments = any(part is not None and part.of_arguments for part in parts)
-                self.kinds[op] = Kind(numbers.setdefault(key, len(numbers)), arguments)
+            key = alike.kind(op), *parts
+            self.kinds[op] = Kind(numbers.setdefault(key, len(numbers)), any(p.of_arguments for p in parts))
+
+    def _parts(self, op: Operation) -> list[Kind] | None:
+        """The kinds of what an operation reads; None where one has none."""
+        parts: list[Kind] = []
+        for value in reads(op):
+            part = self.of(value)
+            if part is None:
+                return None
+            parts.append(part)
+        return parts
 
     def of(self, value: SSAValue) -> Kind | None:
         """The kind of a value: of an argument by its type and annotations, of a result by its operation and

@@ -28,7 +28,7 @@ def stacks_of(block: Block, least: int) -> Iterator[Stack]:
     alike = Alike(ignored=lambda name: name.startswith("shardc."))
     *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
     kinds, taken = [alike.kind(op) for op in steps], set[Operation]()
-    while len(steps) - len(taken) >= least:
+    while sum(op not in taken for op in steps) >= least:
         stack = _stack(block, steps, kinds, alike, taken)
         if stack is None:
             return

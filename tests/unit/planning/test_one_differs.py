@@ -55,6 +55,10 @@ TANH = MLP.replace("gelu", "tanh")
 SIN = MLP.replace("gelu", "sin")
 FORWARD = {
     "another function": (forward(19), edited(forward(19), (9, TANH))),
+    "few layers before": (forward(19), edited(forward(19), (8, TANH))),
+    "so few layers after that none goes out": (forward(19), edited(forward(19), (11, TANH))),
+    "fewer before than stay of a stack": (forward(19), edited(forward(19), (5, TANH))),
+    "fewer after than stay of a stack": (forward(19), edited(forward(19), (13, TANH))),
     "the middle of a layer": (
         forward(19, LONG),
         edited(forward(19, LONG), (9, LONG.replace("cos", "tanh")), layer=LONG),
@@ -67,6 +71,8 @@ FORWARD = {
 ONE = {
     **{name: text for name, (_, text) in FORWARD.items()},
     "a step": edited(step(23), (11, TANH)),
+    "a step with few layers before": edited(step(23), (6, TANH)),
+    "a step with few layers after": edited(step(23), (16, TANH)),
     "read again": there_and_back(24, 12),
     "read again, of an odd count": there_and_back(25, 12),
 }

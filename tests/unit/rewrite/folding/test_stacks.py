@@ -35,6 +35,8 @@ def edited(text: str, *edits: tuple[int, str], layer: str = LAYER) -> str:
 PROGRAMS = {
     "another function": (edited(forward(COUNT), (9, OTHER)), 2),
     "near the end": (edited(forward(COUNT), (16, OTHER)), 1),
+    "few layers before": (edited(forward(COUNT), (5, OTHER)), 2),
+    "a step with few layers after": (edited(step(23), (16, OTHER)), 2),
     "two that differ": (edited(forward(28), (9, OTHER), (18, ANNOTATED)), 3),
     "two kinds": (
         edited(forward(20), *((i, LONG) for i in range(10, 20))),
@@ -91,6 +93,15 @@ def test_what_is_computed_is_the_same(name: str) -> None:
 def test_stacks(name: str) -> None:
     text, count = PROGRAMS[name]
     assert [stack.stack for stack in stacks(text)] == [*range(count)]
+
+
+@pytest.mark.parametrize(
+    ("place", "removed"),
+    [(9, [2, 2]), (8, [3, 1]), (7, [4, 0]), (5, [6, 0]), (13, [6, 0]), (4, [7]), (14, [7])],
+)
+def test_few_layers_before_or_after_are_a_stack_too(place: int, removed: list[int]) -> None:
+    """Also if none of them goes; but with no more than stay on one side they are none."""
+    assert [stack.removed for stack in stacks(edited(forward(COUNT), (place, OTHER)))] == removed
 
 
 def test_signatures_and_collectives_are_those_of_all_layers() -> None:
