@@ -13,6 +13,7 @@ from shardc.ops.rule_builder import pairs
 from shardc.ops.windows.geometry import cumulative_dims
 
 _JAX = {"sum": "jnp.cumsum", "prod": "jnp.cumprod", "max": "lax.cummax", "min": "lax.cummin"}
+_BACKWARD = {"sum": "lax.cumsum", "prod": "lax.cumprod", "max": "lax.cummax", "min": "lax.cummin"}
 _NUMPY = {
     "sum": "np.cumsum",
     "prod": "np.cumprod",
@@ -21,14 +22,22 @@ _NUMPY = {
 }
 
 
-def running(scope: Scope, node: Node) -> int | None:
-    """The dimension along which a reduce_window accumulates from the first element on; None if it doesn't."""
+def running(scope: Scope, node: Node) -> tuple[int, bool] | None:
+    """The dimension along which a reduce_window accumulates, and whether from the last element on; None if it
+    doesn't.
+    """
     kind = combiner(node.regions[0], scope.graph)
     if len(node.results) != 1 or kind not in _JAX or not _starts_neutral(scope, node, kind):
         return None
     op = op_of(scope.graph, node)
     dims, padding = cumulative_dims(op), pairs(op, "padding", op.operands[0].rank)
-    return dims[0] if len(dims) == 1 and not padding[dims[0]][1] else None
+    return (dims[0], padding[dims[0]][1] > 0) if len(dims) == 1 else None
+
+
+def backward(scope: Scope, node: Node, dim: int) -> Expr:
+    """lax.cumsum(x, axis=1, reverse=True)"""
+    kind = cast(str, combiner(node.regions[0], scope.graph))
+    return call(_BACKWARD[kind], scope.expr(node.operands[0]), axis=str(dim), reverse="True")
 
 
 def _starts_neutral(scope: Scope, node: Node, kind: str) -> bool:
