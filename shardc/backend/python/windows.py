@@ -6,6 +6,7 @@ from typing import cast
 
 from shardc.backend.python.expressions import Expr, call
 from shardc.backend.python.literals import scalar
+from shardc.backend.python.reductions import keeps
 from shardc.backend.python.scope import Scope
 from shardc.graph import Node, identity, is_float
 from shardc.ops import combiner, op_of
@@ -50,8 +51,7 @@ def cumulative(scope: Scope, node: Node, dim: int) -> Expr:
     kind = cast(str, combiner(node.regions[0], scope.graph))
     dtype = scope.target.dtype(scope.type(node.operands[0]).dtype) if kind in ("sum", "prod") else None
     if scope.target.xp == "jnp":
-        floating = is_float(scope.type(node.operands[0]).dtype)
-        return call(
-            _JAX[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=None if floating else dtype
-        )
+        of = scope.type(node.operands[0]).dtype
+        said = None if is_float(of) or keeps(scope, of) else dtype
+        return call(_JAX[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=said)
     return call(_NUMPY[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=dtype)

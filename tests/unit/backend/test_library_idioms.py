@@ -90,6 +90,10 @@ IDIOMS = {
         lambda x: x.T[0][jnp.argmax(x[:, 1])],
         "jnp.clip(total, 0, 7)",
     ),
+    "sums of integers": (
+        lambda x: jnp.cumsum(x.astype(jnp.int32), axis=1),
+        "jnp.cumsum(x.astype(jnp.int32), axis=1)",
+    ),
     "an order": (lambda x: jnp.argsort(x, axis=1), "jnp.argsort(x)"),
     "an order of what has no number": (
         lambda x: jnp.argsort(jnp.log(jnp.round(x)), axis=1),
@@ -303,6 +307,10 @@ def fewer_halves(x: Any) -> Any:
 
 OTHERS = {
     "too few halves": (fewer_halves, "fori_loop"),
+    "sums of narrow integers": (
+        lambda x: jnp.sum(x.astype(jnp.int8), axis=1, dtype=jnp.int8),
+        "dtype=jnp.int8)",
+    ),
     "an order from the greatest on": (lambda x: jnp.argsort(x, axis=1, descending=True), "lax.sort("),
     "an order and what is ordered": (
         lambda x: jax.lax.sort_key_val(x, jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)),
