@@ -1,7 +1,8 @@
 """The emitted program in the user's process: it computes there with 64-bit values where it must, alone.
 
 A file that takes or returns 64-bit arrays turns them on for the process that runs it. Here they are on while
-its `main` runs, as they were when JAX traced the function.
+its `main` runs, as they were when JAX traced the function, and off while that of a file without them does:
+there `jnp.argmax(x)` is an i32.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ def own_main(program: Program) -> Callable[..., Any]:
         is_wide = setting.get_global()
     finally:
         setting.set_global(before)
-    if not is_wide:
+    if not is_wide and not setting.value:
         return main
 
-    def wide_main(*arrays: Any) -> Any:
-        with jax.enable_x64(True):
+    def set_main(*arrays: Any) -> Any:
+        with jax.enable_x64(is_wide):
             return main(*arrays)
 
-    return wide_main
+    return set_main

@@ -21,15 +21,17 @@ _NAMES = frozenset(
     log_sigmoid log_softmax logaddexp logaddexp2 logsumexp lstsq lu_solve matmul maximum mean median
     minimum mod moveaxis nan_to_num nanmax nanmean nanmin nansum norm one_hot outer pad power ptp
     ravel relu relu6 rem remainder repeat reshape rint roll roll_dynamic roll_static rot90 round
-    searchsorted select selu sigmoid sign silu slogdet softmax softplus solve sort split square
+    select selu sigmoid sign silu slogdet softmax softplus solve sort split square
     squared_difference squareplus squeeze stack std svd svdvals swapaxes swish take take_along_axis
     tanh tensordot tile trace trapezoid tri tril triu true_divide unwrap vander var vdot where
     """.split()
 )
 _LARGEST = 40
+_ONE_CALL = frozenset({"closed_call", "searchsorted", "searchsorted_scan_impl"})
+"""What is written as one call again, however large."""
 
 
 def is_library(name: str, size: int) -> bool:
     """Whether a function of `size` operations, by JAX's name for it (`_where_3`), is JAX's own."""
     plain = re.sub(r"_\d+$", "", name).strip("_")
-    return plain == "closed_call" or (plain in _NAMES and size <= _LARGEST)
+    return plain in _ONE_CALL or (plain in _NAMES and size <= _LARGEST)

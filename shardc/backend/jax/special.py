@@ -7,7 +7,18 @@ from typing import cast
 from shardc.backend.jax.arithmetic import total_order
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import fourier, idiom
-from shardc.backend.python.expressions import Expr, attribute, binary, call, index, integers, tuple_of, unary
+from shardc.backend.python.expressions import (
+    Expr,
+    attribute,
+    binary,
+    call,
+    index,
+    integers,
+    method,
+    tuple_of,
+    unary,
+)
+from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
@@ -36,42 +47,45 @@ def reduce(scope: Scope, node: Node) -> Printed:
 
 @JAX.prints(idiom.argmax, idiom.argmin)
 def argmax(scope: Scope, node: Node) -> Expr:
-    """lax.argmax(x, 1, jnp.int32)"""
-    dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
-    function = f"lax.{short(node)}"
-    return call(function, scope.expr(node.operands[0]), str(node.attrs["axis"]), dtype)
+    return _argument(scope, node, short(node))
+
+
+def _argument(scope: Scope, node: Node, name: str) -> Expr:
+    """jnp.argmax(x, axis=1), or of another type lax.argmax(x, 1, jnp.int32)"""
+    x, axis = node.operands[0], str(node.attrs["axis"])
+    dtype = scope.type(node.results[-1]).dtype
+    if dtype != scope.emission.default_integer:
+        return call(f"lax.{name}", scope.expr(x), axis, scope.target.dtype(dtype))
+    return call(f"jnp.{name}", scope.expr(x), axis=axis if scope.type(x).rank > 1 else None)
 
 
 @JAX.prints(idiom.place_of_greatest)
 def place_of_greatest(scope: Scope, node: Node) -> Expr:
-    return _place(scope, node, "lax.argmax")
+    return _place(scope, node, "argmax")
 
 
 @JAX.prints(idiom.place_of_least)
 def place_of_least(scope: Scope, node: Node) -> Expr:
-    return _place(scope, node, "lax.argmin")
+    return _place(scope, node, "argmin")
 
 
-def _place(scope: Scope, node: Node, function: str) -> Expr:
-    """lax.argmax(x, 1, jnp.int32) + start"""
-    x, start = node.operands
-    dtype = scope.target.dtype(scope.type(node.results[-1]).dtype)
-    found = call(function, scope.expr(x), str(node.attrs["axis"]), dtype)
-    return binary("+", found, scope.expr(start))
+def _place(scope: Scope, node: Node, name: str) -> Expr:
+    """jnp.argmax(x, axis=1) + start"""
+    return binary("+", _argument(scope, node, name), scope.expr(node.operands[1]))
 
 
 @JAX.prints(idiom.greatest)
 def greatest(scope: Scope, node: Node) -> Several:
-    return _with_place(scope, node, "jnp.max", "lax.argmax")
+    return _with_place(scope, node, "jnp.max", "argmax")
 
 
 @JAX.prints(idiom.least)
 def least(scope: Scope, node: Node) -> Several:
-    return _with_place(scope, node, "jnp.min", "lax.argmin")
+    return _with_place(scope, node, "jnp.min", "argmin")
 
 
 def _with_place(scope: Scope, node: Node, element: str, place: str) -> Several:
-    """jnp.max(x, axis=1), lax.argmax(x, 1, jnp.int32) + start"""
+    """jnp.max(x, axis=1), jnp.argmax(x, axis=1) + start"""
     x = node.operands[0]
     scope.variable(x)
     found = call(element, scope.expr(x), axis=str(node.attrs["axis"]))
@@ -93,6 +107,9 @@ def sort(scope: Scope, node: Node) -> Printed:
     if order.descending:
         values = [call("jnp.flip", value, axis=dim) for value in values]
     many = len(values) > 1
+    if not many and not order.descending:
+        last = int(dim) == scope.type(node.operands[0]).rank - 1
+        return call("jnp.sort", values[0], axis=None if last else dim)
     keys = str(order.keys) if many and order.keys != 1 else None
     operands = tuple_of(values) if many else values[0]
     done = call("lax.sort", operands, dimension=dim, num_keys=keys)
@@ -102,6 +119,35 @@ def sort(scope: Scope, node: Node) -> Printed:
         return call("jnp.flip", done, axis=dim)
     each = f"[jnp.flip(x, axis={dim}) for x in {done.head}"
     return Several(Expr(each, done.items, f"{done.tail}]", reads=done.reads, weight=done.weight + 1))
+
+
+@JAX.prints(idiom.argsort)
+def argsort(scope: Scope, node: Node) -> Expr:
+    """jnp.argsort(x, axis=1)"""
+    axis, rank = cast(int, node.attrs["axis"]), scope.type(node.operands[0]).rank
+    last = None if axis == rank - 1 else str(axis)
+    return _default(scope, node, call("jnp.argsort", scope.expr(node.operands[0]), axis=last))
+
+
+@JAX.prints(idiom.bincount)
+def bincount(scope: Scope, node: Node) -> Expr:
+    found = call("jnp.bincount", scope.expr(node.operands[0]), length=str(node.attrs["length"]))
+    return _default(scope, node, found)
+
+
+@JAX.prints(idiom.searchsorted)
+def searchsorted(scope: Scope, node: Node) -> Expr:
+    """jnp.searchsorted(a, v, side="right")"""
+    side = None if node.attrs["side"] == "left" else quoted(str(node.attrs["side"]))
+    return call("jnp.searchsorted", *(scope.expr(value) for value in node.operands), side=side)
+
+
+def _default(scope: Scope, node: Node, found: Expr) -> Expr:
+    """What JAX gives as integers of the default type, as those of the result."""
+    dtype = scope.type(node.results[0]).dtype
+    if dtype == scope.emission.default_integer:
+        return found
+    return method(found, "astype", scope.target.dtype(dtype))
 
 
 def _sort_totally(scope: Scope, node: Node, descending: bool, dim: str) -> Several:

@@ -14,7 +14,7 @@ from shardc.backend.python.reductions import is_neutral
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
-from shardc.backend.python.windows import cumulative, running
+from shardc.backend.python.windows import backward, cumulative, running
 from shardc.diagnostics import ShardcError
 from shardc.graph import ConvDims, Node, identity, is_float
 from shardc.ops import combiner, hlo
@@ -89,7 +89,8 @@ def _layouts(dims: ConvDims) -> str:
 def reduce_window(scope: Scope, node: Node) -> Expr:
     along = running(scope, node)
     if along is not None:
-        return cumulative(scope, node, along)
+        dim, reverse = along
+        return backward(scope, node, dim) if reverse else cumulative(scope, node, dim)
     if len(node.results) != 1:
         raise ShardcError("JAX has no windowed reduction of several arrays", node.loc)
     value, start = node.operands

@@ -76,9 +76,9 @@ def general_pad(scope: Scope, node: Node) -> Printed:
 def reduce_window(scope: Scope, node: Node) -> Printed:
     along = running(scope, node)
     narrow = is_narrow(scope.type(node.operands[0]).dtype)
-    if along is None or narrow:
+    if along is None or along[1] or narrow:
         return reduce_window_call(scope, node)
-    return cumulative(scope, node, along)
+    return cumulative(scope, node, along[0])
 
 
 @NUMPY.prints(hlo.iota)

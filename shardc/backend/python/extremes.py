@@ -1,8 +1,8 @@
 """Reductions of pairs (element, place) that find the greatest or the least element along a dimension.
 
-    reduce of (x, iota), the place alone is used  -> idiom.argmax    lax.argmax(x, 1, jnp.int32)
+    reduce of (x, iota), the place alone is used  -> idiom.argmax    jnp.argmax(x, axis=1)
     reduce of (x, iota + start), as on a block    -> idiom.place_of_greatest    that + start
-    the same, the element is used, too            -> idiom.greatest  jnp.max(x, axis=1), lax.argmax(…) + start
+    the same, the element is used, too            -> idiom.greatest  jnp.max(x, axis=1), jnp.argmax(…) + start
 
 What such a reduction begins with is below all elements, as StableHLO asks: no place is found there.
 """
@@ -26,7 +26,7 @@ def argmax(run: Run, node: Node) -> Node:
     """The place alone; `matching` is for nodes with all results of the last."""
     definition, axis = _extreme(run, node, _ARGUMENTS)
     run.same(run.program.count.get(node.results[0], 0), 0)
-    run.same(_dimension(run, node.operands[1], _counting(run, node.operands[1])), axis)
+    run.same(dimension_of(run, node.operands[1], counting(run, node.operands[1])), axis)
     return Node(node.id, definition.name, node.operands[:1], node.results[1:], {"axis": axis}, (), node.loc)
 
 
@@ -48,12 +48,12 @@ def greatest(run: Run, node: Node) -> Found:
 def _first(run: Run, places: int, axis: int) -> int:
     """The number from which places along a dimension are counted."""
     total = Run(run.program).node(places, hlo.add)
-    for counting, start in (total.operands, total.operands[::-1]):
+    for places_of, start in (total.operands, total.operands[::-1]):
         first = run.before_shapes(start)
         if run.shape(first) == ():
-            made = _counting(run, counting)
-            dim = _dimension(run, counting, made)
-            run.same(_dimension(run, places, total, dim), axis)
+            made = counting(run, places_of)
+            dim = dimension_of(run, places_of, made)
+            run.same(dimension_of(run, places, total, dim), axis)
             return first
     raise Other
 
@@ -71,7 +71,7 @@ def _extreme(run: Run, node: Node, kinds: dict[str, OpDef]) -> tuple[OpDef, int]
     return kinds[found], dims[0]
 
 
-def _counting(run: Run, value: int) -> Node:
+def counting(run: Run, value: int) -> Node:
     """What counts the places, before changes of shape."""
     made = run.program.made.get(run.before_shapes(value))
     if made is None or made.name != hlo.iota.name:
@@ -79,11 +79,22 @@ def _counting(run: Run, value: int) -> Node:
     return made
 
 
-def _dimension(run: Run, value: int, made: Node, dim: int | None = None) -> int:
+def dimension_of(run: Run, value: int, made: Node, dim: int | None = None) -> int:
     """Where a value has the dimension `dim` of what it repeats, of an iota that along which it counts."""
     if value in made.results:
         return cast(int, made.attrs["iota_dimension"]) if dim is None else dim
     repeated = run.program.made[value]
+    before = dimension_of(run, repeated.operands[0], made, dim)
+    if repeated.name == hlo.reshape.name:
+        return _beside_ones(run, repeated, before)
     run.same(repeated.name, hlo.broadcast_in_dim.name)
-    before = _dimension(run, repeated.operands[0], made, dim)
     return cast(Dims, repeated.attrs["broadcast_dimensions"])[before]
+
+
+def _beside_ones(run: Run, node: Node, dim: int) -> int:
+    """Where a dimension is after a reshape that adds dimensions of size 1, or takes them away."""
+    shapes = run.shape(node.operands[0]), run.shape(node.results[0])
+    before, after = ([at for at, size in enumerate(shape) if size != 1] for shape in shapes)
+    run.same([shapes[0][at] for at in before], [shapes[1][at] for at in after])
+    run.same(dim in before, True)
+    return after[before.index(dim)]

@@ -1,7 +1,7 @@
 """Runs of nodes that a person writes as one expression, made one node before printing.
 
     reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
-    reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32) (extremes.py)
+    reduce of (x, iota) by comparison   ->  idiom.argmax      jnp.argmax(x, axis=1) (extremes.py)
     gather at indices from the end      ->  idiom.elements    table[ids]
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
@@ -15,6 +15,8 @@
     remainder with its sign mended      ->  idiom.modulo      (i - 1) % 4, .remainder in the language
     quotient with its rounding mended   ->  idiom.floor_divide    i // 2, .floored in the language
     select(i < 0, i + n, i), i >= 0     ->  idiom.same        i
+    clamp(0, i, n - 1), 0 <= i < n      ->  idiom.same        i
+    sort of (x, iota)                   ->  idiom.argsort     jnp.argsort(x, axis=1) (library_order.py)
     convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
 The last node of a run is replaced; the others are then used by nobody and are not printed.
@@ -35,13 +37,15 @@ from shardc.backend.python.extremes import argmax, greatest, place
 from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
+from shardc.backend.python.in_range import counted_from_the_start, greater, lesser, places, within
 from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
+from shardc.backend.python.library_order import argsort
 from shardc.backend.python.library_run import Other, Run, matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.moves import together
 from shardc.backend.python.names import source_name
-from shardc.backend.python.ranges import Range, bounds, splat
+from shardc.backend.python.ranges import Range, splat
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
 from shardc.backend.python.turned import of_transposed, transposed
@@ -49,7 +53,6 @@ from shardc.graph import Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
-_INDEX_TYPES = ("i32", "i64")
 
 
 def fold(
@@ -104,15 +107,18 @@ class _Folder:
         self.pulled: list[Node] = []
         self.made: dict[int, Node] = {}
         self.counters: dict[int, Range] = {}
+        self.compared: set[int] = set()
 
     def region(self, region: Region, counters: Mapping[int, Range]) -> Region:
         """`counters` are arguments that count, with the range they take."""
         self.counters.update(counters)
+        tests = [node for node in region.nodes if node.name == hlo.compare.name]
+        self.compared.update(value for test in tests for value in test.operands)
         nodes: list[Node] = []
         for node in grouped(self.graph, region.nodes, self.count, self.known):
             folded = self.node(node)
             self.made.update((value, folded) for value in folded.results)
-            self.counters.update(self.numbers(folded))
+            self.counters.update(places(self, folded))
             nodes.append(folded)
         return Region(region.args, nodes)
 
@@ -140,13 +146,6 @@ class _Folder:
         if found is None:
             return {}
         return {node.regions[1].args[found.index]: (found.start, found.stop)}
-
-    def numbers(self, node: Node) -> dict[int, Range]:
-        """The numbers of the places in a dimension, where they are of a type that indices have."""
-        (result, *_) = node.results or (-1,)
-        if node.name != hlo.iota.name or self.graph.type(result).dtype not in _INDEX_TYPES:
-            return {}
-        return {result: (0, self.shape(result)[cast(int, node.attrs["iota_dimension"])])}
 
     def only(self, value: int, *names: str) -> Node | None:
         """The node that makes a value, if it is one of these, nobody else uses it, and it has no name."""
@@ -213,6 +212,13 @@ def _argmax(folder: _Folder, node: Node) -> Node | None:
     return None
 
 
+def _argsort(folder: _Folder, node: Node) -> Node | None:
+    try:
+        return argsort(Run(folder), node)
+    except Other:
+        return None
+
+
 def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
     """table[:, None][ids][:, 0] is table[ids]."""
     made = without_ones(folder, node)
@@ -237,17 +243,6 @@ def _at_one_place(folder: _Folder, node: Node) -> Node | None:
     return read if read is not None and read.name in folder.known else made
 
 
-def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
-    """Indices from the end are negative; that of a device or a loop is not."""
-    test = folder.made.get(node.operands[0])
-    if test is None or test.name != hlo.compare.name or test.attrs["comparison_direction"] != "LT":
-        return None
-    index, zero = (bounds(value, folder.made, folder.counters) for value in test.operands)
-    if index is None or zero is None or index[0] < zero[1]:
-        return None
-    return replace(node, name=idiom.same.name, operands=node.operands[2:])
-
-
 def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
     """maximum(-inf, x) is x; JAX puts it into every softmax."""
 
@@ -266,12 +261,14 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),
-    hlo.select.name: (by_positive, mended, _counted_from_the_start),
+    hlo.select.name: (by_positive, mended, counted_from_the_start),
     hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
+    hlo.clamp.name: (within,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
-    hlo.maximum.name: (_neutral("max"),),
-    hlo.minimum.name: (_neutral("min"),),
+    hlo.maximum.name: (_neutral("max"), greater),
+    hlo.minimum.name: (_neutral("min"), lesser),
+    hlo.sort.name: (_argsort,),
 }
 
 _Table = Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]]

@@ -4,10 +4,13 @@
     0.0 + jnp.sum(x), (1.0 - x) + 0.0           ->  jnp.sum(x), 1.0 - x    where the sum is never -0.0
     p & True, p | False                         ->  p
     where(p, x, x), where(p, 1.0, 0.0)          ->  x, p.astype(jnp.float32)
+    p.astype(jnp.int32).astype(jnp.float32)     ->  p.astype(jnp.float32)
     zeros((4, 1)).at[:, 0].add(full((4,), 2.0)) ->  full((4, 1), 2.0)
     jnp.sum(x, axis=1) of one column            ->  x[:, 0]
-    x[:, None][:, 0]                            ->  x
+    0 - i                                       ->  -i                     of integers
+    x[:, None][:, 0], (-x[:, None])[:, 0]       ->  x, -x
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
+    jnp.stack([i, j], axis=1)[:, :1]            ->  i[:, None]
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
     x.T.T, x[:, None].transpose(2, 1, 0)[0].T   ->  x                      moves.py
@@ -29,20 +32,18 @@ from msgspec.structs import replace
 from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
 from shardc.backend.python.exact_numbers import Known, form_of_number, number
-from shardc.backend.python.moves import unmoved
+from shardc.backend.python.shape_identities import (
+    cut,
+    moved_back,
+    part,
+    reshaped_around,
+    reshaped_back,
+    same,
+    spread_back,
+)
 from shardc.backend.python.zero_signs import Floats
-from shardc.graph import LETTERS, DotDims, Node, ScatterDims, identity, is_float
+from shardc.graph import LETTERS, DotDims, Node, ScatterDims, identity, is_float, is_integer
 from shardc.ops import chlo, combiner, hlo
-
-
-def _same(known: Known, node: Node, value: int) -> Node | None:
-    """The node as one that gives `value`, if that has its type and varies as it does."""
-    result = node.results[0]
-    alike = known.graph.type(result) == known.graph.type(value)
-    more = known.varying.get(result, frozenset[str]()) - known.varying.get(value, frozenset[str]())
-    if not alike or more:
-        return None
-    return Node(node.id, idiom.same.name, (value,), node.results, {}, (), node.loc)
 
 
 def _beside(known: Known, node: Node, number: object) -> int | None:
@@ -53,9 +54,15 @@ def _beside(known: Known, node: Node, number: object) -> int | None:
     return None
 
 
+def _further(known: Known, node: Node) -> Node:
+    """A node that was made here, as what it is equal to."""
+    found = (attempt(known, node) for attempt in IDENTITIES[node.name])
+    return next((each for each in found if each is not None), node)
+
+
 def _to_the_first(known: Known, node: Node) -> Node | None:
     base, exponent = node.operands
-    return _same(known, node, base) if known.splat(exponent) == 1 else None
+    return same(known, node, base) if known.splat(exponent) == 1 else None
 
 
 def _and_zero(known: Known, node: Node) -> Node | None:
@@ -63,14 +70,21 @@ def _and_zero(known: Known, node: Node) -> Node | None:
     value = _beside(known, node, 0)
     if value is None or not Floats(known.graph, known.made).never_negative_zero(value):
         return None
-    return _same(known, node, value)
+    return same(known, node, value)
 
 
 def _less_nothing(known: Known, node: Node) -> Node | None:
     value, number = node.operands
     zero = known.splat(number)
     is_zero = zero is not None and zero == 0 and not np.signbit(np.real(cast(np.generic, zero)))
-    return _same(known, node, value) if is_zero else None
+    return same(known, node, value) if is_zero else None
+
+
+def _from_zero(known: Known, node: Node) -> Node | None:
+    """0 - i of integers is -i; of floats that is another zero."""
+    if known.splat(node.operands[0]) != 0 or not is_integer(known.graph.type(node.results[0]).dtype):
+        return None
+    return Node(node.id, hlo.negate.name, node.operands[1:], node.results, {}, (), node.loc)
 
 
 def _by_one(known: Known, node: Node) -> Node | None:
@@ -81,20 +95,20 @@ def _by_one(known: Known, node: Node) -> Node | None:
         value = node.operands[0] if known.splat(node.operands[1]) == 1 else None
     else:
         value = _beside(known, node, 1)
-    return None if value is None else _same(known, node, value)
+    return None if value is None else same(known, node, value)
 
 
 def _neutral(truth: bool) -> Callable[[Known, Node], Node | None]:
     def attempt(known: Known, node: Node) -> Node | None:
         value = _beside(known, node, truth) if known.graph.type(node.results[0]).dtype == "bool" else None
-        return None if value is None else _same(known, node, value)
+        return None if value is None else same(known, node, value)
 
     return attempt
 
 
 def _no_choice(known: Known, node: Node) -> Node | None:
     _, first, second = node.operands
-    return _same(known, node, first) if first == second else None
+    return same(known, node, first) if first == second else None
 
 
 def _as_numbers(known: Known, node: Node) -> Node | None:
@@ -107,6 +121,14 @@ def _as_numbers(known: Known, node: Node) -> Node | None:
     if known.shape(condition) != known.shape(node.results[0]):
         return None
     return Node(node.id, hlo.convert.name, (condition,), node.results, {}, (), node.loc)
+
+
+def _by_way_of_numbers(known: Known, node: Node) -> Node | None:
+    """A condition as integers, as other numbers: the condition as those."""
+    made = known.only(node.operands[0], hlo.convert.name)
+    if made is None or known.graph.type(made.operands[0]).dtype != "bool":
+        return None
+    return replace(node, operands=made.operands)
 
 
 def _into_one_place(known: Known, node: Node) -> Node | None:
@@ -131,7 +153,7 @@ def _into_one_place(known: Known, node: Node) -> Node | None:
 
 def _signless(known: Known, node: Node) -> Node | None:
     value = Sizes(known.graph, known.made, known.splat, idiom.same.name).itself(node)
-    return None if value is None else _same(known, node, value)
+    return None if value is None else same(known, node, value)
 
 
 def _over_ones(known: Known, node: Node) -> Node | None:
@@ -146,51 +168,7 @@ def _over_ones(known: Known, node: Node) -> Node | None:
         return None
     if known.splat(start) != identity(kind, dtype):
         return None
-    return Node(node.id, hlo.reshape.name, (value,), node.results, {}, (), node.loc)
-
-
-def _reshaped_back(known: Known, node: Node) -> Node | None:
-    """A reshape of a reshape, or a broadcast that is one, to the shape before."""
-    made = known.made.get(node.operands[0])
-    if made is None or made.name != hlo.reshape.name:
-        return None
-    if node.name == hlo.broadcast_in_dim.name:
-        dims = cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
-        if list(dims) != sorted(dims):
-            return None
-    return _same(known, node, made.operands[0])
-
-
-def _spread_back(known: Known, node: Node) -> Node | None:
-    """A broadcast of what had dimensions of size 1, of those: x[:, 0][:, None] beside an array is x."""
-    made, shape = known.made.get(node.operands[0]), known.shape(node.results[0])
-    if made is None or made.name != hlo.reshape.name:
-        return None
-    before, after = known.shape(made.operands[0]), known.shape(node.operands[0])
-    dims = cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
-    longer = [(dim, size) for dim, size in zip(dims, after, strict=True) if size != 1]
-    if len(before) != len(shape) or not after or list(dims) != sorted(dims):
-        return None
-    if longer != [(dim, size) for dim, size in enumerate(before) if size != 1]:
-        return None
-    attrs = {**node.attrs, "broadcast_dimensions": tuple(range(len(shape)))}
-    return replace(node, operands=made.operands, attrs=attrs)
-
-
-def _cut(known: Known, node: Node) -> Node | None:
-    """Padding that is negative at ends and nowhere else is a slice."""
-    ends = [cast("tuple[int, ...]", node.attrs[key]) for key in ("edge_padding_low", "edge_padding_high")]
-    inner = cast("tuple[int, ...]", node.attrs["interior_padding"])
-    shape = known.shape(node.operands[0])
-    if any(inner) or any(end > 0 for end in (*ends[0], *ends[1])) or not any((*ends[0], *ends[1])):
-        return None
-    low, high = ends
-    attrs = {
-        "start_indices": tuple(-end for end in low),
-        "limit_indices": tuple(size + end for size, end in zip(shape, high, strict=True)),
-        "strides": (1,) * len(shape),
-    }
-    return Node(node.id, hlo.slice_.name, node.operands[:1], node.results, attrs, (), node.loc)
+    return _further(known, Node(node.id, hlo.reshape.name, (value,), node.results, {}, (), node.loc))
 
 
 def _scaled(known: Known, node: Node) -> Node | None:
@@ -200,13 +178,7 @@ def _scaled(known: Known, node: Node) -> Node | None:
         return None
     if node.attrs.get("algorithm"):
         return None
-    return Node(node.id, hlo.multiply.name, node.operands, node.results, {}, (), node.loc)
-
-
-def _moved_back(known: Known, node: Node) -> Node | None:
-    """A change of shape, if with those before it it gives back what there was."""
-    value = unmoved(known.graph, node, known.made)
-    return None if value is None else _same(known, node, value)
+    return _further(known, Node(node.id, hlo.multiply.name, node.operands, node.results, {}, (), node.loc))
 
 
 def _transposed_product(known: Known, node: Node) -> Node | None:
@@ -225,15 +197,14 @@ def _transposed_product(known: Known, node: Node) -> Node | None:
     return replace(made, operands=made.operands[::-1], results=node.results, attrs=attrs, loc=node.loc)
 
 
-_SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
 _REDUCTIONS = ("sum", "max", "min", "prod")
 
 IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     chlo.square.name: (number,),
     hlo.add.name: (number, _and_zero),
     hlo.and_.name: (_neutral(True),),
-    hlo.broadcast_in_dim.name: (_reshaped_back, _moved_back, _spread_back),
-    hlo.convert.name: (number,),
+    hlo.broadcast_in_dim.name: (reshaped_back, moved_back, spread_back),
+    hlo.convert.name: (number, _by_way_of_numbers),
     hlo.divide.name: (number, _by_one),
     hlo.exponential.name: (number,),
     hlo.log.name: (number,),
@@ -241,15 +212,16 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.multiply.name: (number, _by_one),
     hlo.negate.name: (number,),
     hlo.or_.name: (_neutral(False),),
-    hlo.pad.name: (_cut,),
+    hlo.pad.name: (cut,),
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
-    hlo.reshape.name: (form_of_number, _reshaped_back, _moved_back),
+    hlo.reshape.name: (form_of_number, reshaped_back, reshaped_around, moved_back),
     hlo.scatter.name: (_into_one_place,),
     hlo.select.name: (_no_choice, _as_numbers),
+    hlo.slice_.name: (part,),
     hlo.sqrt.name: (number,),
-    hlo.subtract.name: (number, _less_nothing),
-    hlo.transpose.name: (_moved_back, _transposed_product),
+    hlo.subtract.name: (number, _less_nothing, _from_zero),
+    hlo.transpose.name: (moved_back, _transposed_product),
 }
 """What to try of a node, by its name."""
 

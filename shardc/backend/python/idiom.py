@@ -18,6 +18,8 @@ argmax = _idiom(
     "Where the greatest along `axis` is, as the result's dtype.",
 )
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
+argsort = _idiom("argsort", "Where what is n-th along `axis` was, equals in their order.", variable="order")
+bincount = _idiom("bincount", "How often each number below `length` occurs; negative ones are zeros.")
 cholesky = _idiom(
     "cholesky",
     "The lower triangular factor, NaN where there is none; `symmetrizes`: of x and its transpose's mean.",
@@ -103,6 +105,11 @@ remainder = _idiom("remainder", "Python's %, whatever the signs.")
 repeat = _idiom("repeat", "Each slice along `axis` `count` times, one behind the other.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")
+searchsorted = _idiom(
+    "searchsorted",
+    "Where the second operand's numbers would go in the sorted first one, on the `side` of equal ones.",
+    variable="places",
+)
 sigmoid = _idiom("sigmoid", "1 / (1 + exp(-x)).")
 sliced = _idiom(
     "sliced",
@@ -135,6 +142,7 @@ var = _idiom("var", "The mean of squared differences from the mean along `dimens
 VARIABLES = {
     definition.name: definition.spelling.variable
     for definition in (
+        argsort,
         cholesky,
         cipher,
         drawn,
@@ -146,6 +154,7 @@ VARIABLES = {
         least,
         permutation,
         pulled_back,
+        searchsorted,
         sliced,
         solution,
         stack,

@@ -5,6 +5,7 @@ a (1 - i / 7) + b (i / 7), and b as the last     ->  idiom.linspace  jnp.linspac
 a new dimension that joins the one before it     ->  idiom.repeat    jnp.repeat(x, 2, axis=1)
 a new dimension that joins the one after it      ->  idiom.tile      jnp.tile(x, (1, 2, 1))
 a concatenation along a new dimension of each    ->  idiom.stack     jnp.stack([x, y], axis=1)
+a concatenation of numbers                       ->  constant        jnp.array([0, 42], jnp.uint32)
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from __future__ import annotations
 from math import isclose
 from typing import cast
 
+import numpy as np
+
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Other, Run
-from shardc.graph import Node, is_integer
+from shardc.graph import Dense, Node, is_integer
 from shardc.ops import hlo
+
+_FEW = 8
 
 
 def eye(run: Run, node: Node) -> Found:
@@ -100,6 +105,17 @@ def _quotient(run: Run, value: int) -> float:
         return run.number(value)
     whole, part = (run.number(run.before_shapes(x)) for x in run.node(value, hlo.divide).operands)
     return whole / part
+
+
+def listed(run: Run, node: Node) -> Found:
+    """A few numbers side by side, the same everywhere."""
+    result = node.results[0]
+    type = run.program.graph.type(result)
+    run.same((type.rank, run.program.varying.get(result, frozenset[str]())), (1, frozenset[str]()))
+    run.same((2 <= type.size <= _FEW, len(node.operands)), (True, type.size))
+    elements = [run.program.splat(value) for value in node.operands]
+    run.same(None in elements, False)
+    return hlo.constant, [], {"value": Dense(np.array(elements, type.numpy), type.shape)}
 
 
 def stack(run: Run, node: Node) -> Found:

@@ -22,6 +22,7 @@
     scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
     scatter at one known place                            ->  idiom.put_slices   y.at[:, 2:4].set(v)
     eye, linspace, repeat, stack, tile                    ->  library_arrays.py
+    argsort, bincount, searchsorted                       ->  library_order.py, library_search.py
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -33,7 +34,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, repeated, stack
+from shardc.backend.python.library_arrays import eye, eye_of_numbers, linspace, listed, repeated, stack
 from shardc.backend.python.library_elements import (
     elements,
     elements_by_numbers,
@@ -57,7 +58,9 @@ from shardc.backend.python.library_indexing import (
     take_rows_clipped,
 )
 from shardc.backend.python.library_logarithms import centred, log_softmax, logaddexp, logsumexp
+from shardc.backend.python.library_order import bincount
 from shardc.backend.python.library_run import Dims, Found, Other, Run, kept, matching
+from shardc.backend.python.library_search import searchsorted
 from shardc.graph import Node, is_float
 from shardc.ops import chlo, hlo
 
@@ -216,7 +219,7 @@ MATCHERS = {
     hlo.add.name: (matching(logsumexp), *map(matching, (gelu_gradient, silu_gradient, log_softmax_gradient))),
     hlo.compare.name: tuple(map(matching, (_isnan, eye))),
     hlo.concatenate.name: tuple(map(matching, (_roll, linspace))),
-    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers))),
+    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers, searchsorted))),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
     idiom.factors.name: (matching(symmetrized),),
     hlo.gather.name: tuple(
@@ -225,7 +228,9 @@ MATCHERS = {
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
     hlo.reshape.name: (matching(repeated),),
-    hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices, put_elements_by_numbers))),
+    hlo.scatter.name: tuple(
+        map(matching, (bincount, put, put_elements, put_slices, put_elements_by_numbers))
+    ),
     hlo.select.name: tuple(
         map(matching, (logaddexp, take_along, take_filled, cholesky, triangular_cholesky))
     ),
@@ -233,5 +238,5 @@ MATCHERS = {
 }
 """What to try of a node, by its name, the largest first."""
 
-LAST = {hlo.concatenate.name: (matching(stack),)}
+LAST = {hlo.concatenate.name: (matching(listed), matching(stack))}
 """What to try when all else is found: indices of gathers and scatters are columns that are joined, too."""

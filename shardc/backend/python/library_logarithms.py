@@ -11,7 +11,7 @@ from shardc.ops import hlo
 def centred(run: Run, value: int) -> tuple[int, Dims]:
     """x and the dimensions along which its greatest is subtracted; JAX's functions find that from -inf on."""
     made = run.node(value, hlo.subtract)
-    x, dims = run.reduced(made.operands[1], "max")
+    x, dims = Run(run.program).reduced(made.operands[1], "max")  # which others may use, too
     run.same(has_infinities(run.program.graph.type(x).dtype), True)
     run.same(x, made.operands[0])
     run.same(len(dims), 1)
@@ -57,9 +57,8 @@ def finite_greatest(run: Run, value: int, x: int) -> Dims:
     """Along which dimensions a value is the greatest of x, where that is finite, and else 0."""
     finite = run.node(value, hlo.select)
     greatest = finite.operands[1]
-    found, dims = run.reduced(greatest, "max")
+    found, dims = Run(run.program).reduced(greatest, "max")  # which others may use, too
     run.same(run.node(finite.operands[0], hlo.is_finite).operands[0], greatest)
-    run.used[greatest] += 1
     run.same((found, run.number(finite.operands[2])), (x, 0))
     return dims
 

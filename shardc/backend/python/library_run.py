@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from shardc.analysis.loops import Constants
 from shardc.backend.python import idiom
 from shardc.backend.python.names import source_name
 from shardc.backend.python.ranges import Range
@@ -20,13 +21,15 @@ Dims = tuple[int, ...]
 
 
 class Program(Protocol):
-    """What makes each value, how often it is used, over what it varies, the element of a constant, what
-    loops count.
+    """What makes each value, how often it is used, over what it varies, the element of a constant, the
+    constants of loops and what they count, and which values are compared.
     """
 
     graph: Graph
+    constants: Constants
     made: dict[int, Node]
     counters: dict[int, Range]
+    compared: set[int]
     count: Mapping[int, int]
     varying: Mapping[int, frozenset[str]]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
+import numpy as np
+
 from shardc.analysis.collectives import axes_of
 from shardc.backend.python import idiom
 from shardc.graph import Dense, Node
@@ -45,12 +47,19 @@ def bounds(
     if node.name == hlo.clamp.name:
         low, _, high = (bounds(operand, made, counters, depth - 1) for operand in node.operands)
         return None if low is None or high is None else (min(low[0], high[0]), high[1])
+    if node.name == spmd.all_reduce.name and node.attrs["kind"] in ("max", "min"):
+        return bounds(node.operands[0], made, counters, depth - 1)
+    if node.name == hlo.select.name:
+        one, other = (bounds(operand, made, counters, depth - 1) for operand in node.operands[1:])
+        return None if one is None or other is None else (min(one[0], other[0]), max(one[1], other[1]))
     if node.name not in _ARITHMETIC:
         return None
     sides = [bounds(operand, made, counters, depth - 1) for operand in node.operands]
     left, right = sides
     if node.name == idiom.modulo.name and left is None and right is not None:
         left = _ANY
+    if node.name in _EXTREMES and any(_is_i32(value, made) for value in node.operands):
+        left, right = left or _ANY, right or _ANY
     found = None if left is None or right is None else _ARITHMETIC[node.name](left, right)
     return found if found and -_LIMIT <= found[0] and found[1] < _LIMIT else None
 
@@ -63,6 +72,11 @@ def splat(value: int, made: Mapping[int, Node]) -> object:
     if node.name != hlo.constant.name or not cast(Dense, node.attrs["value"]).is_splat:
         return None
     return cast(Dense, node.attrs["value"]).data[()]
+
+
+def _is_i32(value: int, made: Mapping[int, Node]) -> bool:
+    """Whether a value is a number of 32 bits, and so is what stands beside it."""
+    return getattr(splat(value, made), "dtype", None) == np.int32
 
 
 def _constant(value: Dense) -> Range | None:
@@ -100,6 +114,17 @@ def _remainder(left: Range, right: Range) -> Range | None:
     return (0, min(left[1], right[1] - 1)) if left[0] >= 0 and right[0] > 0 else None
 
 
+def _greater(left: Range, right: Range) -> Range:
+    return max(left[0], right[0]), max(left[1], right[1])
+
+
+def _lesser(left: Range, right: Range) -> Range:
+    return min(left[0], right[0]), min(left[1], right[1])
+
+
+_EXTREMES = {hlo.maximum.name, hlo.minimum.name}
+"""What has bounds if one side has."""
+
 _PARTS = {
     idiom.same.name,
     idiom.layer.name,
@@ -109,6 +134,7 @@ _PARTS = {
     hlo.reshape.name,
     hlo.broadcast_in_dim.name,
     hlo.transpose.name,
+    spmd.as_partial.name,
 }
 """What has only numbers of its first operand."""
 
@@ -116,6 +142,8 @@ _ARITHMETIC: dict[str, Callable[[Range, Range], Range | None]] = {
     idiom.floor_divide.name: _floor_divide,
     idiom.modulo.name: _modulo,
     hlo.add.name: _add,
+    hlo.maximum.name: _greater,
+    hlo.minimum.name: _lesser,
     hlo.multiply.name: _multiply,
     hlo.remainder.name: _remainder,
     hlo.subtract.name: _subtract,

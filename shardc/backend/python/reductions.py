@@ -36,7 +36,7 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
     xp = scope.target.xp
     adds = kind in ("sum", "prod")
     narrow = adds and xp == "np" and is_narrow(type.dtype)
-    widens = adds and is_integer(type.dtype)
+    widens = adds and is_integer(type.dtype) and not keeps(scope, type.dtype)
     empty = kind in ("max", "min") and any(type.shape[d] == 0 for d in dims)
     operand, initial = scope.expr(value), scope.expr(start) if empty else None
 
@@ -58,6 +58,11 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
         expr = _combined(xp, kind, expr, scope.term(start).expr)
     shape = (1 if d in dims else n for d, n in enumerate(type.shape) if keepdims or d not in dims)
     return Term(expr, tuple(shape))
+
+
+def keeps(scope: Scope, dtype: str) -> bool:
+    """Whether a sum of integers has their dtype by itself: in JAX those of the default one."""
+    return scope.target.xp == "jnp" and dtype == scope.emission.default_integer
 
 
 def is_neutral(scope: Scope, kind: str, start: int) -> bool:

@@ -15,7 +15,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several, Term
 from shardc.backend.shard.functions import region_function
 from shardc.diagnostics import ShardcError
-from shardc.graph import Node
+from shardc.graph import Node, TensorType
 from shardc.graph.program import Attrs, own_attrs
 from shardc.ops import ShapeError, hlo, infer, is_tensor_op
 
@@ -23,16 +23,19 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WISHES = {hlo.sort.name: "before", hlo.select_and_scatter.name: "choose"}
 
 
-def operation(scope: Scope, node: Node) -> Expr | Several | Term:
-    """The operation by its own name, with all its attributes, and its regions as functions."""
+def operation(scope: Scope, node: Node, types: Sequence[TensorType] | None = None) -> Expr | Several | Term:
+    """The operation by its own name, with all its attributes, and its regions as functions. `types` are of
+    results that are not the node's.
+    """
     if not is_tensor_op(node.name):
         raise ShardcError(f"{node.name} cannot be written as a .shard program", node.loc)
     items = [raw(quoted(node.name)), *(scope.expr(value) for value in node.operands)]
     attrs = own_attrs(node)
     if attrs:
         items.append(_record(node, attrs))
-    if not _is_told(scope, node, attrs):
-        items.append(keyword("result", _one_or_several([raw(str(t)) for t in _types(scope, node)])))
+    types = types or [scope.type(value) for value in node.results]
+    if not _is_told(scope, node, attrs, types):
+        items.append(keyword("result", _one_or_several([raw(str(type)) for type in types])))
     wish = _WISHES.get(node.name, "combine")
     functions = [raw(region_function(scope, node, i, wish)) for i in range(len(node.regions))]
     if functions:
@@ -41,15 +44,11 @@ def operation(scope: Scope, node: Node) -> Expr | Several | Term:
     return expr if len(node.results) == 1 else Several(expr)
 
 
-def _types(scope: Scope, node: Node) -> list[object]:
-    return [scope.type(value) for value in node.results]
-
-
 def _one_or_several(items: Sequence[Expr]) -> Expr:
     return items[0] if len(items) == 1 else tuple_of(items)
 
 
-def _is_told(scope: Scope, node: Node, attrs: Attrs) -> bool:
+def _is_told(scope: Scope, node: Node, attrs: Attrs, results: Sequence[TensorType]) -> bool:
     """Whether operands, attributes and regions tell the result types."""
     types = [scope.type(value) for value in node.operands]
     regions = [scope.graph.types(region.results) for region in node.regions]
@@ -57,7 +56,7 @@ def _is_told(scope: Scope, node: Node, attrs: Attrs) -> bool:
         told = infer(node.name, types, attrs, region_results=regions)
     except ShapeError:
         return False
-    return list(told) == _types(scope, node)
+    return list(told) == list(results)
 
 
 def _record(node: Node, attrs: Attrs) -> Expr:

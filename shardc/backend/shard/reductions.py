@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
+from msgspec.structs import replace
+
 from shardc.backend.python import group, idiom
 from shardc.backend.python.expressions import Expr, binary, call, raw
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.products import is_matmul, subscripts
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
-from shardc.backend.python.terms import Several
+from shardc.backend.python.terms import Several, Term
 from shardc.backend.shard.raw import operation
 from shardc.backend.shard.spelling import Accepts, is_any, is_number
 from shardc.backend.shard.target import SHARD
 from shardc.backend.shard.text import axis, number, sizes
-from shardc.graph import DotDims, Node, identity
+from shardc.graph import DotDims, Node, TensorType, identity
 from shardc.graph.program import own_attrs
 from shardc.ops import chlo, combiner, hlo
 
@@ -77,9 +79,12 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Printed:
     if not is_named(scope, node):
         if not keepdims:
             return operation(scope, node)
-        reduced = operation(scope, node)
+        of, dims = scope.type(node.operands[0]), ints(node, "dimensions")
+        left = tuple(size for dim, size in enumerate(of.shape) if dim not in dims)
+        reduced = operation(scope, replace(node, name=hlo.reduce.name), [TensorType(left, of.dtype)])
         assert isinstance(reduced, Expr)
-        return call("reshape", reduced, sizes(scope.type(node.results[0]).shape))
+        thin = tuple(1 if dim in dims else size for dim, size in enumerate(of.shape))
+        return Term(call("reshape", reduced, sizes(thin)), thin)
     value, dims = node.operands[0], ints(node, "dimensions")
     name = _REDUCTIONS[combiner(node.regions[0], scope.graph) or ""][0]
     whole = len(dims) == scope.type(value).rank and not keepdims

@@ -75,6 +75,17 @@ func.func @next() -> tensor<f32> {
   return %4 : tensor<f32>
 }
 
+// So is a shift of integers.
+// CHECK-LABEL: @shifted
+// CHECK: stablehlo.constant dense<0> : tensor<ui32>
+// CHECK-NOT: stablehlo.shift_right_logical
+func.func @shifted() -> tensor<ui32> {
+  %0 = stablehlo.constant dense<42> : tensor<ui32>
+  %1 = stablehlo.constant dense<32> : tensor<ui32>
+  %2 = stablehlo.shift_right_logical %0, %1 : tensor<ui32>
+  return %2 : tensor<ui32>
+}
+
 // A reduction over no dimension is what it reduces, if it starts with what changes nothing.
 // CHECK-LABEL: @over_nothing
 // CHECK: [[Y:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.maximum across dimensions = []

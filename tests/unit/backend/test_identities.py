@@ -51,6 +51,20 @@ GONE = {
         lambda x: jax.grad(lambda x: jnp.sum(jax.nn.logsumexp(x, axis=0)))(x),
         "where(mask",
     ),
+    "a condition by way of integers": (lambda x: jnp.mean(x > 0, axis=1), "int32"),
+    "bounds of an order": (lambda x: jnp.clip(jnp.argsort(x, axis=1), 0, 15), "clip"),
+    "what is not negative counted from the end": (
+        lambda x: x[0][jnp.maximum(0, x[1].astype(jnp.int32))],
+        "< 0",
+    ),
+    "bounds of places": (lambda x: jnp.clip(jax.lax.top_k(x, 3)[1], 0, 15), "clip"),
+    "an order that counts from the end": (lambda x: x[0][jnp.argsort(x[1])], "< 0"),
+    "a dimension added, and taken away from the negative": (
+        lambda x: jnp.squeeze(-jnp.expand_dims(x * 2, 1), 1) + 1,
+        "None",
+    ),
+    "nothing less an integer": (lambda x: (0 - x.astype(jnp.int32)) * 1.5, "0 - "),
+    "a part of what is joined": (lambda x: jnp.concatenate([x * 2, x + 1], axis=1)[:, 16:], "concatenate"),
     "the root of a number": (lambda x: x / jnp.sqrt(jnp.float32(4)), "sqrt"),
     "an integer beside floats": (
         lambda x: x / jax.lax.convert_element_type(jnp.int32(3), "float32"),
@@ -63,6 +77,13 @@ GONE = {
 STAYS = {
     "a condition as other numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(2), jnp.float32(0)), "where"),
     "the size of a sum": (lambda x: jnp.abs(jnp.sum(x, axis=0)), "abs("),
+    "a number by way of integers": (lambda x: x.astype(jnp.int32).astype(jnp.float32), "int32"),
+    "narrower bounds of an order": (lambda x: jnp.clip(jnp.argsort(x, axis=1), 0, 14), "14"),
+    "nothing less a number": (lambda x: 0.0 - x, "0.0 - "),
+    "a part of two that are joined": (
+        lambda x: jnp.concatenate([x * 2, x + 1], axis=1)[:, 8:],
+        "concatenate",
+    ),
     "the root of a number that is rounded": (lambda x: x / jnp.sqrt(jnp.float32(5)), "sqrt"),
     "a second power": (lambda x: x ** jnp.float32(2.5), "** 2.5"),
     "nothing added to a zero with a sign": (lambda x: x + 0.0, "x + 0.0"),

@@ -69,6 +69,43 @@ def step(function: Any, x: Any) -> Any:
 
 
 IDIOMS = {
+    "a key": (lambda x: x + jax.random.normal(jax.random.key(42), (16,)), "jnp.array([0, 42], jnp.uint32)"),
+    "softmax and logsumexp of one array": (
+        lambda x: (jax.nn.softmax(x), jax.nn.logsumexp(x, axis=1)),
+        "jax.nn.softmax(x, axis=-1), jax.nn.logsumexp(x, axis=-1)",
+    ),
+    "where numbers belong": (
+        lambda x: jnp.searchsorted(jnp.linspace(-1, 1, 11), x.at[:, 3].set(jnp.nan)),
+        "jnp.searchsorted(",
+    ),
+    "behind equal ones": (
+        lambda x: jnp.searchsorted(jnp.arange(5), jnp.round(x).astype(jnp.int32), side="right"),
+        'side="right")',
+    ),
+    "tables at the same indices": (
+        lambda x, ids: jnp.cos(TABLE)[ids] + jnp.sin(TABLE)[ids] + jnp.tan(TABLE)[ids],
+        ")[ids] + jnp.tan(",
+    ),
+    "the place of the greatest over devices": (
+        lambda x: x.T[0][jnp.argmax(x[:, 1])],
+        "jnp.clip(total, 0, 7)",
+    ),
+    "sums of integers": (
+        lambda x: jnp.cumsum(x.astype(jnp.int32), axis=1),
+        "jnp.cumsum(x.astype(jnp.int32), axis=1)",
+    ),
+    "an order": (lambda x: jnp.argsort(x, axis=1), "jnp.argsort(x)"),
+    "an order of what has no number": (
+        lambda x: jnp.argsort(jnp.log(jnp.round(x)), axis=1),
+        "jnp.argsort(",
+    ),
+    "an order of columns": (lambda x: jnp.argsort(x, axis=0), "jnp.argsort(x, axis=0)"),
+    "counts": (lambda x, ids: jnp.bincount(jnp.round(4 * x[0]).astype(jnp.int32), length=8), ", length=8)"),
+    "sums from the end": (lambda x: jnp.cumsum(x[:, ::-1], axis=1)[:, ::-1], "jnp.cumsum("),
+    "sums of what comes": (
+        lambda x: jax.lax.cumsum(x, axis=1, reverse=True),
+        "lax.cumsum(x, axis=1, reverse=True)",
+    ),
     "clip": (lambda x: jnp.clip(x, -1, 1), "jnp.clip(x, -1.0, 1.0)"),
     "roll": (lambda x: jnp.roll(x, 2, axis=1), "jnp.roll(x, 2, axis=1)"),
     "roll back": (lambda x: jnp.roll(x, -3, axis=1), "jnp.roll(x, -3, axis=1)"),
@@ -253,7 +290,44 @@ IDIOMS = {
     ),
 }
 
+
+def fewer_halves(x: Any) -> Any:
+    """The loop of searchsorted, of too few turns."""
+    table = jnp.linspace(-1, 1, 11)
+
+    def halve(i: Any, ends: Any) -> Any:
+        low, high = ends
+        middle = low + (high - low) // 2
+        left = x <= table[middle]
+        return jnp.where(left, low, middle), jnp.where(left, middle, high)
+
+    start = jnp.zeros(x.shape, jnp.uint32)
+    return jax.lax.fori_loop(0, 3, halve, (start, start + 11))[1].astype(jnp.int32)
+
+
 OTHERS = {
+    "too few halves": (fewer_halves, "fori_loop"),
+    "sums of narrow integers": (
+        lambda x: jnp.sum(x.astype(jnp.int8), axis=1, dtype=jnp.int8),
+        "dtype=jnp.int8)",
+    ),
+    "an order from the greatest on": (lambda x: jnp.argsort(x, axis=1, descending=True), "lax.sort("),
+    "an order and what is ordered": (
+        lambda x: jax.lax.sort_key_val(x, jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)),
+        "lax.sort(",
+    ),
+    "places of another dimension": (
+        lambda x: jax.lax.sort_key_val(x, jax.lax.broadcasted_iota(jnp.int32, x.shape, 0) % 8)[1],
+        "lax.sort(",
+    ),
+    "twos at numbers": (
+        lambda x: jnp.zeros(8, jnp.int32).at[jnp.maximum(0, jnp.round(4 * x[0]).astype(jnp.int32))].add(2),
+        ".add(2)",
+    ),
+    "ones at numbers from the end": (
+        lambda x: jnp.zeros(8, jnp.int32).at[jnp.round(4 * x[0]).astype(jnp.int32)].add(1),
+        ".add(1)",
+    ),
     "columns beyond the last": (
         lambda x: jax.lax.scatter(
             *(x, jnp.array([14]), jnp.ones((8, 4), jnp.float32)),
@@ -342,7 +416,7 @@ def test_the_greatest_over_a_split_dimension(function: Any) -> None:
     x[1, [6, 12]], x[3], x[4] = np.nan, np.inf, -np.inf
     program = shardc.from_jax(lambda x: function(x, axis=1), x, in_shardings=(way,))
     name = function.__name__
-    line = f" = jnp.{name[3:]}(x, axis=1), lax.{name}(x, 1, jnp.int32) + t\n"
+    line = f"jnp.{name[3:]}(x, axis=1), jnp.{name}(x, axis=1) + "
     assert line in program.source and "lax.reduce" not in program.source
     np.testing.assert_array_equal(program.main(x), function(x, axis=1))
 

@@ -101,6 +101,22 @@ def test_wide_numbers_are_those_of_the_function_alone(pod, draw):
     assert jnp.arange(3.0).dtype == jnp.float32
 
 
+def test_numbers_of_32_bits_among_wide_ones(pod, draw):
+    """What JAX would make of 64 bits there by itself has the type that the function says."""
+    functions = (
+        lambda x: jax.lax.argmax(x, 1, jnp.int32),
+        lambda x: jax.lax.sort_key_val(x, jax.lax.broadcasted_iota(jnp.int32, x.shape, 1))[1],
+        lambda x: jax.nn.one_hot(jax.lax.argmax(x, 1, jnp.int32), 4, dtype=jnp.float32),
+    )
+    x = draw(8, 4)
+    with jax.enable_x64(True):
+        placed = pod.put(x, "data")
+        for function in functions:
+            got, want = shardc.jit(function)(placed), function(x)
+            assert got.dtype == want.dtype
+            same(got, want)
+
+
 def test_one_device(draw):
     device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     same(shardc.jit(lambda x: x * 2, in_shardings=device)(draw(8, 4)), draw(8, 4) * 2)

@@ -1,0 +1,90 @@
+"""What is not done to indices that are within bounds already, and which values are places in a dimension."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from msgspec.structs import replace
+
+from shardc.backend.python import idiom
+from shardc.backend.python.library_run import Program
+from shardc.backend.python.ranges import Range, bounds
+from shardc.graph import Node
+from shardc.ops import chlo, hlo
+
+_INDEX_TYPES = ("i32", "i64")
+_PLACES = {
+    chlo.top_k.name: "",
+    hlo.iota.name: "iota_dimension",
+    idiom.argmax.name: "axis",
+    idiom.argmin.name: "axis",
+    idiom.argsort.name: "axis",
+}
+"""Whose last result has places in a dimension of the first operand, or of itself, and which attribute says in
+which; the last without one.
+"""
+
+_FROM = {each.name for each in (idiom.greatest, idiom.least, idiom.place_of_greatest, idiom.place_of_least)}
+"""Whose last result has such places from the second operand on."""
+
+
+def places(program: Program, node: Node) -> dict[int, Range]:
+    """The results of a type that indices have which are places in a dimension, from where to below what they
+    go.
+    """
+    if node.name == hlo.sort.name:
+        found = [bounds(value, program.made, program.counters) for value in node.operands]
+        given = zip(node.results, found, strict=True)
+        return {result: (known[0], known[1] + 1) for result, known in given if known is not None}
+    if node.name in _FROM:
+        start = bounds(node.operands[1], program.made, program.counters)
+        size = program.graph.type(node.operands[0]).shape[cast(int, node.attrs["axis"])]
+        return {} if start is None else {node.results[-1]: (start[0], start[1] + size)}
+    result = node.results[-1] if node.name in _PLACES else None
+    if result is None or program.graph.type(result).dtype not in _INDEX_TYPES:
+        return {}
+    dim = cast(int, node.attrs.get(_PLACES[node.name], -1))
+    return {result: (0, program.graph.type(node.operands[0] if node.operands else result).shape[dim])}
+
+
+def counted_from_the_start(program: Program, node: Node) -> Node | None:
+    """Indices from the end are negative; that of a device or a loop is not."""
+    test = program.made.get(node.operands[0])
+    if test is None or test.name != hlo.compare.name or test.attrs["comparison_direction"] != "LT":
+        return None
+    index, zero = (bounds(value, program.made, program.counters) for value in test.operands)
+    if index is None or zero is None or index[0] < zero[1]:
+        return None
+    return replace(node, name=idiom.same.name, operands=node.operands[2:])
+
+
+def within(program: Program, node: Node) -> Node | None:
+    """A number that is never outside of what it is clamped to."""
+    low, index, high = (bounds(value, program.made, program.counters) for value in node.operands)
+    if low is None or index is None or high is None or not low[1] <= index[0] <= index[1] <= high[0]:
+        return None
+    return _as_it_is(program, node, node.operands[1])
+
+
+def greater(program: Program, node: Node) -> Node | None:
+    """Of two numbers that one which is never less than the other."""
+    for less, value in (node.operands, node.operands[::-1]):
+        below, above = (bounds(each, program.made, program.counters) for each in (less, value))
+        if below is not None and above is not None and below[1] <= above[0]:
+            return _as_it_is(program, node, value)
+    return None
+
+
+def lesser(program: Program, node: Node) -> Node | None:
+    """Of two numbers that one which is never greater than the other."""
+    for more, value in (node.operands, node.operands[::-1]):
+        above, below = (bounds(each, program.made, program.counters) for each in (more, value))
+        if below is not None and above is not None and below[1] <= above[0]:
+            return _as_it_is(program, node, value)
+    return None
+
+
+def _as_it_is(program: Program, node: Node, value: int) -> Node | None:
+    if program.graph.type(value) != program.graph.type(node.results[0]):
+        return None
+    return replace(node, name=idiom.same.name, operands=(value,))
