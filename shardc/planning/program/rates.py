@@ -229,12 +229,16 @@ class Rates:
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
-            written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
-            once = ONCE if step.kind != "all_slice" else 0
-            return once + _counted(self.tick * written / self.machine.bandwidth)
+            return self._unreduced(type, step.result) if step.kind != "all_slice" else 0
         if self.flat:
             return self.byte * step.bytes
         return self.exchanges.step(type, before, step)
+
+    def _unreduced(self, type: TensorType, layout: Sharding) -> int:
+        """Ticks to make a value partial: its block is put among zeros, written and read. What is whole counts
+        on one device alone, and takes as long: it is rounded with each of the partial sums, so that a weight
+        is not to be added to its gradient's for what a reduction takes to be written and read before."""
+        return ONCE + self.cut(type, layout, layout)
 
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""

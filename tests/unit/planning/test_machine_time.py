@@ -185,6 +185,24 @@ def test_zeros_that_are_written_are_divided(machine: str) -> None:
     assert plan.less_divided() is None
 
 
+TIED = """
+mesh m[data=8]
+
+def main(p: {dtype}[64, 64], x: {dtype}[4096@data, 64], d: {dtype}[4096@data, 64]) -> {dtype}[64, 64]:
+    g = transpose(x) @ d + transpose(d) @ x
+    return p - 0.125 * g
+"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("machine", ["balanced", "h100-infiniband", "tpu-v5e"])
+def test_a_weight_is_not_added_to_the_sums_of_its_gradient(machine: str, dtype: str) -> None:
+    """The gradient is a chain of two sums, which need not be in memory if the update is what is reduced."""
+    plan = planned(TIED.format(dtype=dtype), machine)
+    (step,) = [v for v in plan.problem.variables if v.node.name == hlo.subtract.name]
+    assert not any(layout.unreduced for layout in (*step.choice.operands, *step.choice.results))
+
+
 THREE_USES = """
 mesh m[x=2, y=4]
 
