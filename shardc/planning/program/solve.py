@@ -4,7 +4,9 @@ Reshards are priced by a table of lower bounds first. Where the plan that a solu
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
 equally long; there each program begins anew, a small one with presolve, so that which of them is found
-depends on no other, but for the one with few collectives, which goes on from that with any number.
+depends on no other, but for the one with few collectives, which goes on from that with any number. Where the
+last solution is no plan of its price, the program is solved anew with presolve, since of equally good ones
+another may be one.
 """
 
 from __future__ import annotations
@@ -124,7 +126,10 @@ def take_cheapest(
             break
         net.settle(columns, optimum.reduced)
         if net.prices.changes == changes:
-            break
+            if presolve or not flat:
+                break
+            presolve, start = True, None
+            continue
         if net.size > work - solved:
             break
         done, net, last = net, again(net), None
