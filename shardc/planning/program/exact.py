@@ -61,10 +61,6 @@ def perfect(problem: Problem) -> Reached:
         begun = solved.at_most(few)
         if begun is None or not solved.none_below(before[0], begun):
             take_cheapest(solved.net, few, rounds * columns, begun=begun)
-        kept = taken(net)
-        settle(problem)
-        if problem.total()[1] > few:
-            kept.take(problem)
     elif after < before:
         settle(problem)
     if solved.whole or solved.ticks >= before[0]:

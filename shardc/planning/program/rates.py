@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
-from shardc.graph import Op, TensorType
+from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
@@ -229,16 +229,22 @@ class Rates:
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
-            return self._unreduced(type, step.result) if step.kind != "all_slice" else 0
+            return self._unreduced(type, step) if step.kind != "all_slice" else 0
         if self.flat:
             return self.byte * step.bytes
         return self.exchanges.step(type, before, step)
 
-    def _unreduced(self, type: TensorType, layout: Sharding) -> int:
-        """Ticks to make a value partial: its block is put among zeros, written and read. What is whole counts
-        on one device alone, and takes as long: it is rounded with each of the partial sums, so that a weight
-        is not to be added to its gradient's for what a reduction takes to be written and read before."""
-        return ONCE + self.cut(type, layout, layout)
+    def _unreduced(self, type: TensorType, step: ReshardStep) -> int:
+        """Ticks to make a value partial: a block that is put among zeros is written.
+
+        In a narrow float what is whole over an axis would be rounded with each of the partial sums: it takes
+        as long as to write and read it, so that a weight is not added to the sums of its gradient for what
+        their reduction takes to be written and read before.
+        """
+        if is_narrow(type.dtype):
+            return ONCE + self.cut(type, step.result, step.result)
+        written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
+        return ONCE + _counted(self.tick * written / self.machine.bandwidth)
 
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
