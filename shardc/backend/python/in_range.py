@@ -55,7 +55,7 @@ def counted_from_the_start(program: Program, node: Node) -> Node | None:
     index, zero = (bounds(value, program.made, program.counters) for value in test.operands)
     if index is None or zero is None or index[0] < zero[1]:
         return None
-    return replace(node, name=idiom.same.name, operands=node.operands[2:])
+    return _as_it_is(program, node, node.operands[2])
 
 
 def within(program: Program, node: Node) -> Node | None:
@@ -68,19 +68,20 @@ def within(program: Program, node: Node) -> Node | None:
 
 def greater(program: Program, node: Node) -> Node | None:
     """Of two numbers that one which is never less than the other."""
-    for less, value in (node.operands, node.operands[::-1]):
-        below, above = (bounds(each, program.made, program.counters) for each in (less, value))
-        if below is not None and above is not None and below[1] <= above[0]:
-            return _as_it_is(program, node, value)
-    return None
+    return _decided(program, node, 1)
 
 
 def lesser(program: Program, node: Node) -> Node | None:
     """Of two numbers that one which is never greater than the other."""
-    for more, value in (node.operands, node.operands[::-1]):
-        above, below = (bounds(each, program.made, program.counters) for each in (more, value))
+    return _decided(program, node, 0)
+
+
+def _decided(program: Program, node: Node, which: int) -> Node | None:
+    """The less (0) or the greater (1) of two numbers, where their bounds say which that is."""
+    for pair in (node.operands, node.operands[::-1]):
+        below, above = (bounds(each, program.made, program.counters) for each in pair)
         if below is not None and above is not None and below[1] <= above[0]:
-            return _as_it_is(program, node, value)
+            return _as_it_is(program, node, pair[which])
     return None
 
 
