@@ -84,8 +84,8 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name. OWN alone where it has no two collectives; of a program of more than SMALL
-    operations few in any layouts."""
+    """The plans, by name. OWN alone where it has no two collectives, and nothing becomes one in propagation's
+    layouts; of a program of more than SMALL operations few in any layouts."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -103,10 +103,11 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     if small:
         best = tried()
         yield OWN, best
-        if sum(each.before for each in best.found) < 2:
-            return
     propagated = tried(search="none")
     learnt = learn(propagated.found)
+    spared = any(each.part < 1 for each in learnt)
+    if best is not None and not spared and sum(each.before for each in best.found) < 2:
+        return
     yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
     many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)

@@ -68,6 +68,16 @@ def main(x: f32[64, 32], v: f32[32, 64@x], w: f32[64@x, 32]) -> f32[64, 32]:
     y = tanh(relu(x @ v) @ w)
     return relu(y @ v) @ w
 """
+MIXTURE = """
+mesh pod[x=8]
+
+def main(x: f32[32768@x, 8], m: f32[16, 8]) -> f32[16, 8]:
+    for i in range(10) carrying m:
+        d = sum(x * x, axis=1)[:, None] - 2 * x @ m.T + sum(m * m, axis=1)
+        r = softmax(-d, axis=1)
+        m = (r.T @ x) / sum(r, axis=0)[:, None]
+    return m
+"""
 ALONE = """
 mesh pod[x=4]
 
@@ -235,6 +245,18 @@ def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPa
     assert [(each.op, each.times) for each in shardc.cost(MEANS, machine="h100-infiniband").collectives] == [
         ("all-reduce", 1)
     ]
+
+
+def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn of a mixture model sums twice, as one: ten times that takes less than to do all of the work
+    everywhere, for which the data are gathered once."""
+    options = Options(file="prog.shard", machine="tpu-v5e")
+    with collecting():
+        found = dict(plans(read(MIXTURE, options), load("tpu-v5e"), by_pass(options)))
+    assert sum(each.before for each in found["own"].found) < 2
+    assert min(plan.took for plan in found.values()) < found["own"].took
+    explained = shardc.cost(MIXTURE, machine="tpu-v5e", tries=0)
+    assert [(each.op, each.times) for each in explained.collectives] == [("all-reduce", 10)]
 
 
 def test_more_joins_what_became_one(monkeypatch: pytest.MonkeyPatch) -> None:
