@@ -17,7 +17,7 @@ from shardc.graph import Function, Graph, Node, Op, Region
 from shardc.layout import KINDS, Axis, Sharding, replicated, shared
 from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
-from shardc.ops.rule import FactorRule
+from shardc.ops.rule import FactorRule, Kind
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.changes import change
@@ -80,9 +80,22 @@ def _dividing(axes: tuple[Axis, ...], size: int) -> tuple[Axis, ...]:
 
 
 def _mark_free(problem: Problem) -> None:
-    """What is made from constants for one user is made in its layout: each device makes its own block."""
-    derived = made_from_constants(problem)
-    problem.free.update(v for v in derived if len(problem.consumers.get(v, [])) == 1)
+    """What is made from constants for one user is made in its layout: each device makes its own block.
+
+    So is all that it is made of, or that is a source or a scalar. What several users have is made as one of
+    them needs it, and of what is summed a device needs more than the block says.
+    """
+    derived, free = made_from_constants(problem), problem.free
+    for value, (variable, _) in problem.producer.items():
+        sums = variable.rule is not None and any(f.kind is Kind.REDUCTION for f in variable.rule.factors)
+        if value in derived and len(problem.consumers.get(value, [])) == 1 and not sums:
+            if all(operand in free or _anywhere(problem, operand) for operand in variable.node.operands):
+                free.add(value)
+
+
+def _anywhere(problem: Problem, value: int) -> bool:
+    """Whether a value made from constants is at hand in any layout."""
+    return not problem.graph.type(value).shape or has(problem.producer[value][0].node.name, Trait.SOURCE)
 
 
 def count_work(problem: Problem) -> None:
