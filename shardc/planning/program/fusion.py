@@ -37,13 +37,12 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 class Traffic(Struct, frozen=True):
     """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
     they lie, where that is not as written. `fused`: its users take its result as it is made, so that it is
-    never in memory. `made`: operands that are made from constants for it alone, and are written."""
+    never in memory."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     lying: Lying | None = None
     fused: bool = False
-    made: tuple[int, ...] = ()
 
 
 _UPDATING = (hlo.dynamic_update_slice.name, hlo.scatter.name)

@@ -40,7 +40,8 @@ GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; no
 
 
 class OpWork(Struct, frozen=True, eq=False):
-    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses.
+    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses. `made`:
+    operands that are made from constants for it alone, and the seconds that all of each takes.
 
     Equal operations may share it.
     """
@@ -50,6 +51,7 @@ class OpWork(Struct, frozen=True, eq=False):
     operations: int
     rate: str
     traffic: Traffic
+    made: tuple[tuple[int, float], ...] = ()
 
     @property
     def only_reads(self) -> bool:
@@ -58,27 +60,26 @@ class OpWork(Struct, frozen=True, eq=False):
 
     def seconds(self, machine: Machine) -> float:
         """On one device."""
-        return self._seconds(machine, self.op, self.operations)
+        return self._seconds(machine, self.op, self.operations) + sum(took for _, took in self.made)
 
     def seconds_of(self, machine: Machine, choice: Choice) -> float:
-        """Of one device's part, on its blocks."""
-        operations = self.operations / float(choice.parts)
+        """Of one device's part, on its blocks. Of what is made for it a device makes its block."""
+        types, layouts, operations = self.op.operands, choice.operands, self.operations / float(choice.parts)
+        made = sum([took * _share(types[i], layouts[i]) for i, took in self.made])
         if machine.fuses and self.work.moved is None and self.work.turned is in_order:
-            own, (takes, gives) = self.op, (choice.operands, choice.results)
-            read = [block_bytes(own.operands[i], takes[i]) for i in (*self.traffic.reads, *self.traffic.made)]
-            written = [block_bytes(own.results[i], gives[i]) for i in self.traffic.writes]
-            return machine.work(operations, self.rate, sum(read) + sum(written))
+            read = [block_bytes(types[i], layouts[i]) for i in self.traffic.reads]
+            written = [block_bytes(self.op.results[i], choice.results[i]) for i in self.traffic.writes]
+            return made + machine.work(operations, self.rate, sum(read) + sum(written))
         op = replace(
             self.op,
-            operands=tuple(map(_block, self.op.operands, choice.operands)),
+            operands=tuple(map(_block, types, layouts)),
             results=tuple(map(_block, self.op.results, choice.results)),
         )
-        return self._seconds(machine, op, operations)
+        return made + self._seconds(machine, op, operations)
 
     def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
         read, written = moved(op, machine.fuses)
         bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
-        bytes += sum(op.operands[i].nbytes for i in self.traffic.made)
         bytes += 0 if machine.fuses else 2 * self.work.copied(op)
         turned = self._turned(machine, op) if machine.turned < inf else 0
         return machine.work(operations, self.rate, bytes, turned)
@@ -93,8 +94,11 @@ class OpWork(Struct, frozen=True, eq=False):
         return own + self.work.strided(op, lying)
 
 
-def op_work(op: Op, traffic: Traffic, machine: Machine) -> OpWork | None:
-    """The work of an operation of a program, of all devices or of one; None if nobody defines it."""
+def op_work(
+    op: Op, traffic: Traffic, machine: Machine, made: tuple[tuple[int, float], ...] = ()
+) -> OpWork | None:
+    """The work of an operation of a program, of all devices or of one, with what is made for it; None if
+    nobody defines it."""
     definition = find(op.name)
     if definition is None:
         return None
@@ -104,7 +108,7 @@ def op_work(op: Op, traffic: Traffic, machine: Machine) -> OpWork | None:
     operations = definition.work.operations(op)
     if rate in machine.flops:
         operations += definition.work.timed(op)
-    return OpWork(op, definition.work, operations, rate, traffic)
+    return OpWork(op, definition.work, operations, rate, traffic, made)
 
 
 class Rates:
@@ -186,9 +190,9 @@ class Rates:
             return self.byte * choice.moved + START * choice.collectives
         return sum(START + self.exchanges.of_form(each) for each in choice.exchanges)
 
-    def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
-        """What an operation takes; None where that is nothing in any layout."""
-        return None if self.free else op_work(op, traffic, self.machine)
+    def work_of(self, op: Op, traffic: Traffic, made: tuple[tuple[int, float], ...] = ()) -> OpWork | None:
+        """What an operation takes, with what is made for it; None where that is nothing in any layout."""
+        return None if self.free else op_work(op, traffic, self.machine, made)
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
@@ -272,6 +276,11 @@ def _different(layout: Sharding) -> int:
 def block_bytes(type: TensorType, layout: Sharding) -> int:
     """Bytes of a device's block."""
     return type.numpy.itemsize * prod(layout.local_shape(type.shape))
+
+
+def _share(type: TensorType, layout: Sharding) -> float:
+    """A device's block, as a part of all."""
+    return prod(layout.local_shape(type.shape)) / max(1, type.size)
 
 
 def _block(type: TensorType, layout: Sharding) -> TensorType:

@@ -22,7 +22,7 @@ from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.changes import change
 from shardc.planning.program.descent import made_from_constants
-from shardc.planning.program.fusion import Traffic, traffic
+from shardc.planning.program.fusion import traffic
 from shardc.planning.program.menu import menu_of
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import OpWork, Rates
@@ -103,17 +103,25 @@ def count_work(problem: Problem) -> None:
     program = [(variable.node, variable.op) for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
     found = traffic(program, users, problem.rates.machine.fuses)
-    written = {v for v in problem.free if found[problem.producer[v][0].node.id].writes}
-    known: dict[tuple[object, Traffic], OpWork | None] = {}
+    known: dict[object, OpWork | None] = {}
+    seconds = dict[int, float]()  # of what is made for one alone, in all its runs
     for variable in problem.variables:
-        if problem.open(variable):
-            made = tuple(i for i, value in enumerate(variable.node.operands) if value in written)
-            key = variable.op.key(), replace(found[variable.node.id], made=made)
-            if key not in known:
-                known[key] = problem.rates.work_of(variable.op, key[1])
-            variable.work = known[key]
-            if key[1].fused and not problem.rates.free:
-                problem.fused.update(variable.node.results)
+        node, free = variable.node, problem.free.issuperset(variable.node.results)
+        if variable.fixed and not free:
+            continue
+        trips = max(1, variable.trips)
+        made = tuple((i, seconds[v] / trips) for i, v in enumerate(node.operands) if v in seconds)
+        key = variable.op.key(), found[node.id], made
+        if key not in known:
+            known[key] = problem.rates.work_of(variable.op, *key[1:])
+        work = known[key]
+        if free and work is not None:
+            alone = trips * work.seconds(problem.rates.machine)
+            seconds.update(dict.fromkeys(node.results, alone))
+            continue
+        variable.work = work
+        if found[node.id].fused and not problem.rates.free:
+            problem.fused.update(node.results)
 
 
 def _region(

@@ -180,7 +180,7 @@ def test_zeros_that_are_written_are_divided(machine: str) -> None:
     and spares each device 32 MiB of zeros."""
     plan = planned(CHOSEN, machine)
     (scatter,) = [v for v in plan.problem.variables if v.node.name == hlo.scatter.name]
-    assert scatter.work is not None and 0 in scatter.work.traffic.made
+    assert scatter.work is not None and 0 in dict(scatter.work.made)
     assert scatter.choice.operands[0].local_shape((256, 32768)) == (256, 8192)
     assert plan.less_divided() is None
 
