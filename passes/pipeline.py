@@ -57,6 +57,7 @@ PIPELINE = (
     Entry("sharded", "check"),
     Entry("collectives", "require-rules"),
     Entry("collectives", "fold-padding"),
+    Entry("collectives", "join-padded"),
     Entry("collectives", "join-slices"),
     Entry("collectives", "reduce-in-shape"),
     Entry("collectives", "insert-reshards"),

@@ -89,5 +89,9 @@ CASES = {
         jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME").sum()),
         "f32[4@x, 8, 8, 4@y]",
     ),
+    "roll_gradient": case(
+        jax.grad(lambda x: jnp.sum(jnp.tanh(jnp.roll(x, 3, 0) * x) + jnp.roll(x, -1, 1) ** 2)),
+        "f32[8@x, 16@y]",
+    ),
     "sort_gradient": case(jax.grad(lambda x: (jnp.sort(x, 1) * jnp.arange(16.0)).sum()), "f32[8@x, 16@y]"),
 }

@@ -44,6 +44,8 @@ class Floats:
             return sides[0]
         if node.name == hlo.select.name:
             return all(sides[1:])
+        if node.name in (hlo.concatenate.name, idiom.stack.name):
+            return all(sides)
         if node.name == hlo.multiply.name:
             return len(set(node.operands)) == 1 or (all(sides) and self._stays_positive(node, depth))
         if node.name in (hlo.reduce.name, idiom.keepdims.name):

@@ -24,6 +24,10 @@ GONE = {
     "nothing added to a difference": (lambda x: (1.0 - x) + 0.0, "0.0"),
     "nothing added to a product": (lambda x: 0.5 * (1.0 + jnp.cos(x)) + 0.0, "0.0"),
     "nothing added to powers": (lambda x: jnp.exp(x) + 0.0, "0.0"),
+    "nothing added to sums side by side": (
+        lambda x: jnp.stack([jnp.sum(x, 1), jnp.sum(x * x, 1)]) + 0.0,
+        "0.0",
+    ),
     "a choice of equals": (lambda x: jnp.where(x > 0, x + 1, x + 1), "where"),
     "sums of one": (lambda x: jnp.sum(x[:, :1] * 2, axis=1, keepdims=True), "sum"),
     "a dimension taken away and added": (
@@ -87,6 +91,7 @@ STAYS = {
     "the root of a number that is rounded": (lambda x: x / jnp.sqrt(jnp.float32(5)), "sqrt"),
     "a second power": (lambda x: x ** jnp.float32(2.5), "** 2.5"),
     "nothing added to a zero with a sign": (lambda x: x + 0.0, "x + 0.0"),
+    "nothing added to a sum beside others": (lambda x: jnp.stack([jnp.sum(x, 1), x[:, 0]]) + 0.0, "+ 0.0"),
     "nothing added to a negative number": (lambda x: -jnp.sum(x, axis=1) + 0.0, "+ 0.0"),
     "nothing added to what becomes zero from below": (
         lambda x: 1e-30 * (x - 1.0) * (1.0 - x) * 1e-30 + 0.0,
