@@ -69,9 +69,9 @@ class Rows(Struct):
     def add(self, more: Sequence[Row]) -> None:
         """Have others, too."""
         for terms, low, high in more:
-            at = self.open(1, low, high)
-            for column, factor in terms:
-                self.put([at], [column], factor)
+            self.at += [self.open(1, low, high)] * len(terms)
+            self.columns += [column for column, _ in terms]
+            self.factors += [factor for _, factor in terms]
 
 
 WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a second; 4,000 may take six
