@@ -115,8 +115,10 @@ def run_to(
     options: Options | None = None,
     verify_each: bool | None = None,
     without: Collection[str] = (),
+    verified: bool = True,
 ) -> None:
-    """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out.
+    """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out, if that is
+    to be `verified`.
 
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
     that fold. ShardcError if the program is wrong.
@@ -132,7 +134,8 @@ def run_to(
             run.folding(entries)
         else:
             run.plainly(entries)
-        verify(module)
+        if verified:
+            verify(module)
 
 
 class _Run(Struct, frozen=True):

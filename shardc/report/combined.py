@@ -197,7 +197,9 @@ def _tried(
     module: ModuleOp, machine: Machine, options: ByPass, stage: str, known: dict[Hashable, Tried]
 ) -> Tried:
     """A module at a stage before planning, planned and priced; a plan that is `known` is not priced again.
-    Where equal layers are taken out nobody is told a plan: what passes made of it is then found again."""
+    Where equal layers are taken out nobody is told a plan: what passes made of it is then found again.
+
+    It is not verified: the program of the plan that is taken is made once more."""
     found, planned = list[Combined](), list[Hashable]()
 
     def told(plan: Plan) -> None:
@@ -210,7 +212,7 @@ def _tried(
         passes, without = saying(passes, PLANS, told=told), READING
     try:
         with collecting():
-            run_to(make_context(), module, "local", stage, passes, without=without)
+            run_to(make_context(), module, "local", stage, passes, without=without, verified=False)
             program = per_device.read(snapshot(module).graph)
     except _Again:
         return replace(known[planned[0]], options=options)

@@ -3,12 +3,14 @@
 The operations are taken in program order, as many at a time as one linear program can hold: the program of
 network.py without its integrality, which seldom matters. Each such window pays for its own forms and
 for the copies of the values that it makes. What uses these values later runs, for each of them, as suits
-best: so the windows together pay no more than any plan does.
+best: so the windows together pay no more than any plan does. Rows that say how copies lead to their users
+(cuts.py) are added as long as that raises the bound; without the others it is one, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import inf
 
 from msgspec.structs import replace
 
@@ -16,26 +18,32 @@ from shardc.layout import LayoutError
 from shardc.planning.program.building import part
 from shardc.planning.program.choices import Every, every
 from shardc.planning.program.exact import atoms_of_program
-from shardc.planning.program.highs import minimum
+from shardc.planning.program.highs import minimum, total
 from shardc.planning.program.listing import TooMany
+from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.solver import Row
 from shardc.planning.program.variables import Proof, Variable
+from shardc.planning.solvers import Vector
 
 ASSIGNMENTS = 10_000  # ways to run all the operations together
 WINDOW = 600  # ways to run the operations of one window, about
 WORK = 200_000  # columns of all windows together: some seconds; those after count nothing
+PATIENCE = 8  # rounds of more rows that raise a window's bound by less than this part of the plan's ticks:
+WORTH = 1e-3
 
 
 def proof(problem: Problem) -> Proof | None:
     """What is proved of the problem's plan, or can be in reasonable time; None if that is nothing."""
     if problem.proof is not None:
         return replace(problem.proof, ticks=min(problem.proof.ticks, problem.total()[0]))
+    problem = problem.changed(priced=problem.priced)  # what it remembers is of values that were free
     try:
         atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)
     except (TooMany, LayoutError):
         return None
-    windows, prices = list(_windows(choices)), problem.prices(finer)
+    windows, prices, most = list(_windows(choices)), problem.prices(finer), problem.total()[0]
     ticks = solved = columns = 0
     for window, values in zip(windows, _payers(problem, windows), strict=True):
         if columns > WORK:
@@ -45,10 +53,26 @@ def proof(problem: Problem) -> Proof | None:
             net = part(problem, inside, choices.choices, values, prices)
         except TooMany:
             continue
-        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral), lacking=net.lacking)
+        costs = net.costs()[0]
+        lacking = _patiently(net, costs, WORTH * most)
+        found = minimum(costs, net.rows, [False] * len(net.integral), presolve=False, lacking=lacking)
         ticks += found.whole_bound if found else 0
         solved, columns = solved + 1, columns + net.size
-    return Proof(min(ticks, problem.total()[0]), _method(solved))
+    return Proof(min(ticks, most), _method(solved))
+
+
+def _patiently(net: Network, costs: Vector, worth: float) -> Callable[[Vector], list[Row]]:
+    """As net.lacking, and nothing more once PATIENCE rounds have raised what solutions cost by less than
+    `worth` ticks."""
+    best, left = -inf, PATIENCE
+
+    def lacking(columns: Vector) -> list[Row]:
+        nonlocal best, left
+        value = total(costs, columns)
+        best, left = (value, PATIENCE) if value >= best + worth else (best, left - 1)
+        return net.lacking(columns) if left > 0 else []
+
+    return lacking
 
 
 def _method(count: int) -> str:

@@ -51,14 +51,11 @@ class Rows(Struct):
 
     def sums(self, width: int) -> Sums:
         """The sums of `width` columns."""
-        at, columns, factors = (
-            np.concatenate([np.array(own, kind), *more])
-            for own, kind, more in (
-                (self.at, np.int64, [at for at, _, _ in self.ranges]),
-                (self.columns, np.int64, [columns for _, columns, _ in self.ranges]),
-                (self.factors, np.float64, [np.full(len(at), factor) for at, _, factor in self.ranges]),
-            )
-        )
+        lengths = [len(at) for at, _, _ in self.ranges]
+        more = np.repeat(np.array([factor for _, _, factor in self.ranges], np.float64), lengths)
+        at = np.concatenate([np.array(self.at, np.int64), *[at for at, _, _ in self.ranges]])
+        columns = np.concatenate([np.array(self.columns, np.int64), *[each for _, each, _ in self.ranges]])
+        factors = np.concatenate([np.array(self.factors, np.float64), more])
         return Sums.of(at, columns, factors, np.array(self.low), np.array(self.high), width)
 
     def and_also(self, *more: Row) -> Rows:
@@ -72,9 +69,9 @@ class Rows(Struct):
     def add(self, more: Sequence[Row]) -> None:
         """Have others, too."""
         for terms, low, high in more:
-            at = self.open(1, low, high)
-            for column, factor in terms:
-                self.put([at], [column], factor)
+            self.at += [self.open(1, low, high)] * len(terms)
+            self.columns += [column for column, _ in terms]
+            self.factors += [factor for _, factor in terms]
 
 
 WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a second; 4,000 may take six
@@ -152,11 +149,11 @@ def minimum(
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, and where it is `unsure`. To what a solution violates `lacking` adds
-    rows and says which, and another is found. The columns may be as many as `size` others would be.
-    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does,
-    of more than `most` for those that it uses: mostly a good plan, but the bound stays that of the linear
-    program. That begins at `start`; `presolve` as of solve; it is not solved where its solution is known,
-    with which all has `begun`.
+    rows and says which, and another is found, unless one shows that. The columns may be as many as `size`
+    others would be. Of more than WHOLE columns whole numbers are found for those that the linear solution
+    uses or nearly does, of more than `most` for those that it uses: mostly a good plan, but the bound stays
+    that of the linear program. That begins at `start`; `presolve` as of solve; it is not solved where its
+    solution is known, with which all has `begun`.
     """
 
     def all_sums() -> Sums:
@@ -167,7 +164,7 @@ def minimum(
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
     result = begun or solve(scaled, sums, None, start, presolve)
-    while result is not None and (more := lacking(result.columns)):
+    while result is not None and least(costs, result) < enough and (more := lacking(result.columns)):
         result = result.further(more)
     if result is None:
         return None

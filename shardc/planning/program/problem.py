@@ -250,15 +250,19 @@ class Problem(Struct):
 
     def cost(self, variables: list[Variable]) -> Total:
         """The cost of some variables and of all values they touch."""
-        values = dict.fromkeys(v for variable in variables for v in variable.touched)
-        costs = [self.value_cost(value) for value in values]
-        costs += [inner_cost(self, variable) for variable in variables]
-        work = sum([variable.trips * work_of(variable, variable.choice) for variable in variables])
-        late = sum([len(result.unreduced) for v in variables for result in v.choice.results])
-        ticks, collectives, steps = map(sum, zip(*costs, strict=True)) if costs else (0, 0, 0)
-        ticks += self.toll * collectives
-        apart = sum([v.trips * self._own(v, v.choice)[2] for v in variables])
-        return (ticks, collectives, steps, work, -late, apart)
+        ticks = collectives = steps = work = late = apart = 0
+        for value in dict.fromkeys(v for variable in variables for v in variable.touched):
+            cost = self.value_cost(value)
+            ticks, collectives, steps = ticks + cost[0], collectives + cost[1], steps + cost[2]
+        for variable in variables:
+            choice, trips = variable.choice, variable.trips
+            _, own, alone = self._own(variable, choice)
+            count = trips * choice.collectives
+            ticks, collectives, steps = ticks + trips * own, collectives + count, steps + count
+            work += trips * work_of(variable, choice)
+            late += sum([len(result.unreduced) for result in choice.results])
+            apart += trips * alone
+        return (ticks + self.toll * collectives, collectives, steps, work, -late, apart)
 
     def total(self) -> Total:
         """The cost of the program."""

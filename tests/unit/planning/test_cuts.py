@@ -99,6 +99,18 @@ def test_copies_that_are_made_of_each_other_lead_nowhere() -> None:
     assert not [*Ends.of([tree.shared]).lacking([tree.shared], found.columns)]
 
 
+def test_no_rows_are_added_to_what_shows_enough() -> None:
+    """It is dear to leave 0; with few rows two copies are made of each other."""
+    cuts = dict[float, int]()
+    for enough in (0, 2, np.inf):
+        tree = Tree([0], [[1], [2]])
+        costs = tree.costs([1 if 0 not in arc else 9 for arc in ARCS])
+        found = minimum(costs, tree.rows, [True] * len(costs), lacking=tree.lacking, enough=enough)
+        assert found is not None and min(enough, 10) <= found.whole_bound <= 10
+        cuts[enough] = tree.cuts
+    assert cuts[0] == 0 < cuts[2] < cuts[np.inf]
+
+
 @given(FEW, st.lists(FEW, min_size=1, max_size=3), st.lists(st.integers(0, 5), min_size=12, max_size=12))
 def test_cuts_say_what_flows_say(given: list[int], needs: list[list[int]], arcs: list[int]) -> None:
     cut, flow = Tree(given, needs), Tree(given, needs)

@@ -1,5 +1,6 @@
 """What is said of plans that are too large to be proved best in one piece: never more than the least."""
 
+import numpy as np
 import pytest
 
 from shardc.diagnostics import collecting
@@ -62,6 +63,28 @@ def test_work_is_bounded(monkeypatch):
     assert all_of_them is not None and first is not None
     assert first.ticks <= all_of_them.ticks <= LEAST
     assert first.method == "linear program" != all_of_them.method
+
+
+class Endless:
+    """A program that every solution lacks a row of."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def lacking(self, columns):
+        self.asked += 1
+        return [([(0, 1.0)], 0.0, 1.0)]
+
+
+def test_rows_that_raise_no_bound_are_not_added_for_ever():
+    """As long as each round is worth it, and PATIENCE rounds that are not."""
+    program, costs = Endless(), np.array([10.0, 1.0])
+    lacking = gap._patiently(program, costs, worth=2.0)
+    rising = [np.array([share, 0.0]) for share in (0.1, 0.4, 0.7, 1.0)]
+    flat = [np.array([1.0, share]) for share in (0.1, 0.5, *[0.9] * gap.PATIENCE)]
+    more = [bool(lacking(columns)) for columns in (*rising, *flat)]
+    assert more == [True] * (3 + gap.PATIENCE) + [False] * 3
+    assert program.asked == 3 + gap.PATIENCE
 
 
 def test_nothing_is_known_of_what_is_too_large(monkeypatch):

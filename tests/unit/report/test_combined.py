@@ -15,6 +15,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
 from shardc.options import Options
+from shardc.passes import pipeline
 from shardc.passes.pipeline import READING, Entry, run_to
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.program import Plan
@@ -232,6 +233,18 @@ def test_what_is_only_priced_is_not_outlined(monkeypatch: pytest.MonkeyPatch) ->
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
     assert {*READING} <= {*names}
     assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
+
+
+def test_what_is_only_priced_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is what propagation left, and the program that is taken."""
+    options = Options(file="prog.shard", machine="h100-infiniband")
+    module, verified = read(ALONE, options), list[object]()
+    monkeypatch.setattr(pipeline, "verify", verified.append)
+    with collecting():
+        told = by_latency(module, options)
+        assert len(verified) == 1
+        run_to(make_context(), module, "local", options=told)
+    assert verified[1:] == [module]
 
 
 def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
