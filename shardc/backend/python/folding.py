@@ -36,7 +36,7 @@ from shardc.backend.python import idiom
 from shardc.backend.python.extremes import argmax, greatest, place
 from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
-from shardc.backend.python.identities import IDENTITIES, SIGNLESS
+from shardc.backend.python.identities import IDENTITIES, SIGNLESS, SIGNS
 from shardc.backend.python.in_range import counted_from_the_start, greater, lesser, places, within
 from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
@@ -83,9 +83,13 @@ def fold(
         if not lonely:
             break
         alone |= lonely
-    if not any(node.name in LAST for node in walk(folded)):
+    names = {node.name for node in walk(folded)}
+    last = [table for table in (LAST, SIGNS) if not names.isdisjoint(table)]
+    if varying is None or hlo.negate.name not in names:
+        last = [table for table in last if table is not SIGNS]
+    if not last:
         return folded
-    return _Folder(graph, constants, usage(folded).count, known, varying, alone, (LAST,)).region(folded, {})
+    return _Folder(graph, constants, usage(folded).count, known, varying, alone, last).region(folded, {})
 
 
 class _Folder:
