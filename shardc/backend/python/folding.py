@@ -207,6 +207,16 @@ def _spread(folder: _Folder, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs={**node.attrs, "broadcast_dimensions": kept})
 
 
+def _spread_twice(folder: _Folder, node: Node) -> Node | None:
+    """x[:, None][:, :, None] is x[:, None, None]."""
+    made = folder.only(node.operands[0], hlo.broadcast_in_dim.name)
+    if made is None:
+        return None
+    before, dims = (cast("tuple[int, ...]", each.attrs["broadcast_dimensions"]) for each in (made, node))
+    attrs = {**node.attrs, "broadcast_dimensions": tuple(dims[dim] for dim in before)}
+    return replace(node, operands=made.operands, attrs=attrs)
+
+
 def _argmax(folder: _Folder, node: Node) -> Node | None:
     for attempt in (argmax, place):
         try:
@@ -261,7 +271,7 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
-    hlo.broadcast_in_dim.name: (_keepdims, _spread),
+    hlo.broadcast_in_dim.name: (_keepdims, _spread, _spread_twice),
     hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),

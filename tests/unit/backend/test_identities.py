@@ -61,6 +61,10 @@ GONE = {
         lambda x: x[0][jnp.maximum(0, x[1].astype(jnp.int32))],
         "< 0",
     ),
+    "a new dimension beside a new dimension": (
+        lambda x: jnp.exp(x[:, 0])[:, None][:, :, None] * jnp.ones((1, 2, 3), jnp.float32),
+        "None][",
+    ),
     "a slice of a slice": (lambda x: jnp.exp(x)[:, 1:][:, ::2] * 2, ":]["),
     "no elements of a slice of a slice": (
         lambda x: jnp.concatenate([jnp.exp(x)[:, 1:12:3][:, 2:2], x], axis=1),
