@@ -10,11 +10,13 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
-computed, also where they are sliced or joined, gathers at places that are known are slices
-(known_places.py), what is summed is not placed into zeros before (placed_sums.py), what is sent of a product
-is not transposed but the product (transposed_totals.py), equal operations, composites (equal_groups.py),
-loops and calls (equal_bodies.py) are done once, unused ones not at all, and of numbers that are added to an
-integer there is one (integer_sums.py).
+computed, also where they are sliced or joined, gathers at places that are known are slices (known_places.py),
+parts without elements are not joined (no_elements.py), ones are multiplied with nothing
+(products_of_ones.py), what is summed is not placed into zeros before (placed_sums.py), what is sent of a
+product is not transposed but the product (transposed_totals.py), equal operations, composites
+(equal_groups.py), loops and calls (equal_bodies.py) are done once, functions return them once
+(equal_results.py), unused ones are not done at all, and of numbers that are added to an integer there is one
+(integer_sums.py).
 """
 
 from __future__ import annotations
@@ -37,9 +39,12 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed, is_splat, moved, no_remainder, repeated, splat_of
 from shardc.rewrite.equal_bodies import merge_equal_bodies
 from shardc.rewrite.equal_groups import merge_equal_groups
+from shardc.rewrite.equal_results import merge_equal_results
 from shardc.rewrite.integer_sums import sum_of_numbers
 from shardc.rewrite.known_places import slice_of_gather
+from shardc.rewrite.no_elements import of_the_others
 from shardc.rewrite.placed_sums import sum_of_placed
+from shardc.rewrite.products_of_ones import repeated_array
 from shardc.rewrite.transposed_totals import total_of_transposed
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 
@@ -64,7 +69,7 @@ class SimplifyLocal(GraphPass):
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
-        while merge_equal_groups(module) or merge_equal_bodies(module):
+        while merge_equal_groups(module) or merge_equal_bodies(module) or merge_equal_results(module):
             cse(module)
         for op in list(module.walk()):  # now that what is used twice is one
             total = sum_of_numbers(op, builder)
@@ -240,5 +245,14 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.subtract.name: _minus_zero,
 }
 
-WRITTEN = (computed, moved, no_remainder, _largest_of_one, slice_of_gather, sum_of_placed)
+WRITTEN = (
+    computed,
+    moved,
+    no_remainder,
+    _largest_of_one,
+    slice_of_gather,
+    of_the_others,
+    repeated_array,
+    sum_of_placed,
+)
 """What writes another operation in the place of one."""

@@ -1,11 +1,11 @@
-"""Loops, choices and calls that do the same with the same values -> one of them.
+"""Loops, choices and calls, also of LAPACK, that do the same with the same values -> one of them.
 
     %1 = func.call @layer(%x, %w)              %1 = func.call @layer(%x, %w)
     %2 = func.call @layer(%x, %w)      ->
     use(%1, %2)                                use(%1, %1)
 
-What has a body, or a function for one, is no plain operation to xDSL's elimination of common ones. What does
-more than give its results stays.
+What has a body, or a function elsewhere for one, is no plain operation to xDSL's elimination of common ones.
+What does more than give its results stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shardc.ops import Trait, has, hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.outline import REASON, has_effect
 
-_WITH_BODIES = frozenset(definition.name for definition in (hlo.while_, hlo.if_, hlo.case))
+_WITH_BODIES = frozenset(definition.name for definition in (hlo.while_, hlo.if_, hlo.case, hlo.custom_call))
 
 
 def merge_equal_bodies(module: ModuleOp) -> bool:

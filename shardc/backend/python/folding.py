@@ -36,7 +36,7 @@ from shardc.backend.python import idiom
 from shardc.backend.python.extremes import argmax, greatest, place
 from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
-from shardc.backend.python.identities import IDENTITIES, SIGNLESS
+from shardc.backend.python.identities import IDENTITIES, SIGNLESS, SIGNS
 from shardc.backend.python.in_range import counted_from_the_start, greater, lesser, places, within
 from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
@@ -83,9 +83,13 @@ def fold(
         if not lonely:
             break
         alone |= lonely
-    if not any(node.name in LAST for node in walk(folded)):
+    names = {node.name for node in walk(folded)}
+    last = [table for table in (LAST, SIGNS) if not names.isdisjoint(table)]
+    if varying is None or hlo.negate.name not in names:
+        last = [table for table in last if table is not SIGNS]
+    if not last:
         return folded
-    return _Folder(graph, constants, usage(folded).count, known, varying, alone, (LAST,)).region(folded, {})
+    return _Folder(graph, constants, usage(folded).count, known, varying, alone, last).region(folded, {})
 
 
 class _Folder:
@@ -203,6 +207,16 @@ def _spread(folder: _Folder, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs={**node.attrs, "broadcast_dimensions": kept})
 
 
+def _spread_twice(folder: _Folder, node: Node) -> Node | None:
+    """x[:, None][:, :, None] is x[:, None, None]."""
+    made = folder.only(node.operands[0], hlo.broadcast_in_dim.name)
+    if made is None:
+        return None
+    before, dims = (cast("tuple[int, ...]", each.attrs["broadcast_dimensions"]) for each in (made, node))
+    attrs = {**node.attrs, "broadcast_dimensions": tuple(dims[dim] for dim in before)}
+    return replace(node, operands=made.operands, attrs=attrs)
+
+
 def _argmax(folder: _Folder, node: Node) -> Node | None:
     for attempt in (argmax, place):
         try:
@@ -257,7 +271,7 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
-    hlo.broadcast_in_dim.name: (_keepdims, _spread),
+    hlo.broadcast_in_dim.name: (_keepdims, _spread, _spread_twice),
     hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
     hlo.reduce.name: (_argmax, matching(greatest)),
     hlo.remainder.name: (modulo,),

@@ -17,6 +17,8 @@
     jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0               exact_numbers.py
     lax.pad(x, 0.0, ((-1, 0, 0),))              ->  x[1:]
     jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
+    x[:, 1:][:, ::2]                            ->  x[:, 1::2]
+    -x + y, x + -y, x - -y                      ->  y - x, x - y, x + y
 
 Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
 """
@@ -39,6 +41,7 @@ from shardc.backend.python.shape_identities import (
     reshaped_around,
     reshaped_back,
     same,
+    sliced_again,
     spread_back,
 )
 from shardc.backend.python.zero_signs import Floats
@@ -85,6 +88,25 @@ def _from_zero(known: Known, node: Node) -> Node | None:
     if known.splat(node.operands[0]) != 0 or not is_integer(known.graph.type(node.results[0]).dtype):
         return None
     return Node(node.id, hlo.negate.name, node.operands[1:], node.results, {}, (), node.loc)
+
+
+def _added_negative(known: Known, node: Node) -> Node | None:
+    """x + -y is x - y."""
+    for value, other in (node.operands, node.operands[::-1]):
+        made = known.made.get(other)
+        if made is not None and made.name == hlo.negate.name:
+            operands = value, made.operands[0]
+            return Node(node.id, hlo.subtract.name, operands, node.results, {}, (), node.loc)
+    return None
+
+
+def _subtracted_negative(known: Known, node: Node) -> Node | None:
+    """x - -y is x + y."""
+    made = known.made.get(node.operands[1])
+    if made is None or made.name != hlo.negate.name:
+        return None
+    operands = node.operands[0], made.operands[0]
+    return Node(node.id, hlo.add.name, operands, node.results, {}, (), node.loc)
 
 
 def _by_one(known: Known, node: Node) -> Node | None:
@@ -218,7 +240,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.reshape.name: (form_of_number, reshaped_back, reshaped_around, moved_back),
     hlo.scatter.name: (_into_one_place,),
     hlo.select.name: (_no_choice, _as_numbers),
-    hlo.slice_.name: (part,),
+    hlo.slice_.name: (part, sliced_again),
     hlo.sqrt.name: (number,),
     hlo.subtract.name: (number, _less_nothing, _from_zero),
     hlo.transpose.name: (moved_back, _transposed_product),
@@ -227,3 +249,6 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
 
 SIGNLESS = {hlo.abs_.name: (_signless,), hlo.add.name: (_signless,)}
 """Likewise, where there is an absolute value: before other runs are looked for, of which it may be one."""
+
+SIGNS = {hlo.add.name: (_added_negative,), hlo.subtract.name: (_subtracted_negative,)}
+"""Likewise, where there is a negative: after all other runs, in some of which a negative is added."""

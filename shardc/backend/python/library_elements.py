@@ -131,7 +131,7 @@ def _is_tested(run: Run, node: Node) -> bool:
         alongside(Run(run.program), node)
     except Other:
         return False
-    return run.program.count.get(node.operands[1], 0) > 2
+    return node.operands[1] in run.program.compared
 
 
 def _entries(

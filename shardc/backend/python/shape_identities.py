@@ -101,6 +101,25 @@ def part(known: Known, node: Node) -> Node | None:
     return None
 
 
+def sliced_again(known: Known, node: Node) -> Node | None:
+    """A slice of a slice that nothing else reads, as one."""
+    made = known.only(node.operands[0], hlo.slice_.name)
+    if made is None:
+        return None
+    (begin, _, by), (start, stop, step) = (
+        [cast("tuple[int, ...]", each.attrs[key]) for key in ("start_indices", "limit_indices", "strides")]
+        for each in (made, node)
+    )
+    dims = range(len(begin))
+    starts = tuple(begin[dim] + start[dim] * by[dim] for dim in dims)
+    attrs = {
+        "start_indices": starts,
+        "limit_indices": tuple(max(starts[dim], begin[dim] + (stop[dim] - 1) * by[dim] + 1) for dim in dims),
+        "strides": tuple(step[dim] * by[dim] for dim in dims),
+    }
+    return replace(node, operands=made.operands, attrs=attrs)
+
+
 def moved_back(known: Known, node: Node) -> Node | None:
     """A change of shape, if with those before it it gives back what there was."""
     value = unmoved(known.graph, node, known.made)

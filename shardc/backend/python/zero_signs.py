@@ -77,6 +77,8 @@ class Floats:
             return None
         if node.name == hlo.constant.name:
             return _least_of(cast(Dense, node.attrs["value"]))
+        if node.name == hlo.iota.name:
+            return 0.0  # which is the logarithm of 1
         lows = [self._least(operand, depth - 1) for operand in node.operands]
         if node.name in _PARTS:
             return lows[0]

@@ -384,3 +384,53 @@ func.func private @drawn(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = stablehlo.add %0, %x : tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// What has no elements is not joined, and padded it is the padding.
+// CHECK-LABEL: @no_elements
+// CHECK-NEXT: [[BOTH:%.*]] = stablehlo.concatenate %x, %x, dim = 0
+// CHECK-NEXT: [[TWICE:%.*]] = stablehlo.constant dense<2.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: func.return %x, [[BOTH]], [[TWICE]]
+func.func @no_elements(%x: tensor<4xf32>, %none: tensor<0xf32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = stablehlo.concatenate %x, %none, dim = 0 : (tensor<4xf32>, tensor<0xf32>) -> tensor<4xf32>
+  %1 = stablehlo.concatenate %none, %x, %none, %x, dim = 0 : (tensor<0xf32>, tensor<4xf32>, tensor<0xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %2 = stablehlo.pad %none, %two, low = [2], high = [6], interior = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// A product with ones repeats the other side, in the order batch, left, right; sums stay.
+// CHECK-LABEL: @ones
+// CHECK: [[LEFT:%.*]] = stablehlo.broadcast_in_dim %x, dims = [1, 0]
+// CHECK: [[RIGHT:%.*]] = stablehlo.broadcast_in_dim %x, dims = [2, 0]
+// CHECK: [[SUM:%.*]] = stablehlo.dot_general
+// CHECK-NEXT: func.return [[LEFT]], [[RIGHT]], [[SUM]]
+func.func @ones(%x: tensor<3x2xf32>) -> (tensor<2x3x4xf32>, tensor<2x4x3xf32>, tensor<4x3xf32>) {
+  %ones = stablehlo.constant dense<1.0> : tensor<4x2xf32>
+  %0 = stablehlo.dot_general %x, %ones, batching_dims = [1] x [1], contracting_dims = [] x [] : (tensor<3x2xf32>, tensor<4x2xf32>) -> tensor<2x3x4xf32>
+  %1 = stablehlo.dot_general %ones, %x, batching_dims = [1] x [1], contracting_dims = [] x [] : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<2x4x3xf32>
+  %2 = stablehlo.dot_general %ones, %x, contracting_dims = [1] x [1] : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<4x3xf32>
+  return %0, %1, %2 : tensor<2x3x4xf32>, tensor<2x4x3xf32>, tensor<4x3xf32>
+}
+
+// What a function returns twice it returns once, and what every call gives twice is one parameter, unless
+// both have names. Equal calls of LAPACK are one, if they do nothing else.
+// CHECK-LABEL: @equal_results
+// CHECK: [[F:%[0-9]+]], [[G:%[0-9]+]] = func.call @twice(%x, %x, %y) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT: [[L:%.*]] = stablehlo.custom_call @lapack
+// CHECK-NEXT: stablehlo.custom_call @said
+// CHECK-NEXT: stablehlo.custom_call @said
+// CHECK-NEXT: func.return [[F]], [[G]], [[F]], [[L]], [[L]]
+// CHECK: func.func private @twice(%a: tensor<4xf32>, %b: tensor<4xf32>, %arg2: tensor<4xf32>) ->
+func.func @equal_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0:3 = func.call @twice(%x, %x, %y, %y) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %1 = stablehlo.custom_call @lapack(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = stablehlo.custom_call @lapack(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = stablehlo.custom_call @said(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = stablehlo.custom_call @said(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0#0, %0#1, %0#2, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+func.func private @twice(%a: tensor<4xf32>, %b: tensor<4xf32>, %arg2: tensor<4xf32>, %arg3: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.add %a, %arg2 : tensor<4xf32>
+  %1 = stablehlo.subtract %b, %arg3 : tensor<4xf32>
+  return %0, %1, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

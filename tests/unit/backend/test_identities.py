@@ -28,6 +28,10 @@ GONE = {
         lambda x: jnp.stack([jnp.sum(x, 1), jnp.sum(x * x, 1)]) + 0.0,
         "0.0",
     ),
+    "nothing added to every second number": (
+        lambda x: x * jnp.arange(0, 32, 2, dtype=jnp.float32),
+        "0.0",
+    ),
     "a choice of equals": (lambda x: jnp.where(x > 0, x + 1, x + 1), "where"),
     "sums of one": (lambda x: jnp.sum(x[:, :1] * 2, axis=1, keepdims=True), "sum"),
     "a dimension taken away and added": (
@@ -61,6 +65,30 @@ GONE = {
         lambda x: x[0][jnp.maximum(0, x[1].astype(jnp.int32))],
         "< 0",
     ),
+    "a new dimension beside a new dimension": (
+        lambda x: jnp.exp(x[:, 0])[:, None][:, :, None] * jnp.ones((1, 2, 3), jnp.float32),
+        "None][",
+    ),
+    "a slice of a slice": (lambda x: jnp.exp(x)[:, 1:][:, ::2] * 2, ":]["),
+    "no elements of a slice of a slice": (
+        lambda x: jnp.concatenate([jnp.exp(x)[:, 1:12:3][:, 2:2], x], axis=1),
+        ":][",
+    ),
+    "a negative added": (lambda x: jnp.cos(x) + -jnp.sum(jnp.sin(x)), "-jnp"),
+    "two negatives added": (lambda x: -jnp.cos(x) + -jnp.sin(x), "+"),
+    "a negative taken away": (lambda x: jnp.cos(x) - -jnp.sin(x), "- "),
+    "what has no elements among what is joined": (
+        lambda x: jnp.concatenate([jnp.exp(x)[:, :0], jnp.cos(x), jnp.sin(x)[:, 3:3]], axis=1),
+        "concatenate",
+    ),
+    "what has no elements made longer": (
+        lambda x: x * jnp.pad(jnp.exp(x)[:, :0], ((0, 0), (0, 16)), constant_values=2.0),
+        "exp",
+    ),
+    "a product with ones": (
+        lambda x: jnp.einsum("ab,ac->abc", jnp.ones((8, 3), jnp.float32), x),
+        "einsum",
+    ),
     "bounds of places": (lambda x: jnp.clip(jax.lax.top_k(x, 3)[1], 0, 15), "clip"),
     "an order that counts from the end": (lambda x: x[0][jnp.argsort(x[1])], "< 0"),
     "a dimension added, and taken away from the negative": (
@@ -92,7 +120,7 @@ STAYS = {
     "a second power": (lambda x: x ** jnp.float32(2.5), "** 2.5"),
     "nothing added to a zero with a sign": (lambda x: x + 0.0, "x + 0.0"),
     "nothing added to a sum beside others": (lambda x: jnp.stack([jnp.sum(x, 1), x[:, 0]]) + 0.0, "+ 0.0"),
-    "nothing added to a negative number": (lambda x: -jnp.sum(x, axis=1) + 0.0, "+ 0.0"),
+    "nothing added to a negative number": (lambda x: -jnp.sum(x, axis=1) + 0.0, "0.0 - "),
     "nothing added to what becomes zero from below": (
         lambda x: 1e-30 * (x - 1.0) * (1.0 - x) * 1e-30 + 0.0,
         "+ 0.0",

@@ -67,6 +67,19 @@ def test_indices_of_two_dimensions_that_are_whole() -> None:
     np.testing.assert_array_equal(program.main(Y, J, K), jax.jit(lambda y, i, j: y[i, :, j])(Y, J, K))
 
 
+def test_one_order_of_several_arrays() -> None:
+    """As batches are drawn of a tree: `jax.tree.map(lambda x: x[order], tree)`."""
+
+    def f(x: Any, y: Any, z: Any, j: Any) -> Any:
+        return jax.tree.map(lambda each: each[j], (x, y, z))
+
+    program = shardc.from_jax(f, FLAT[:, 0], FLAT[:, 1], FLAT, J)
+    assert "    return x[j], y[j], z[j]\n" in program.source
+    args = FLAT[:, 0], FLAT[:, 1], FLAT, J
+    for found, wanted in zip(program.main(*args), f(*map(jnp.asarray, args)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_rows_by_an_index_each() -> None:
     """As a vmapped embedding's: the columns, all of which are taken, are no index, nor in gradients."""
 
