@@ -7,7 +7,7 @@ from itertools import count
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardc.dialects.arrays import is_array
 from shardc.dialects.locations import locate, location_of
@@ -15,6 +15,8 @@ from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
 from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
+from shardc.rewrite.folding.own_names import OwnNames
+from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.folding.reads import copied, reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
 from shardc.rewrite.outline import GROUP, nested
@@ -65,7 +67,7 @@ class _Body:
         old = layers.block
         self.new = _arguments(old, self.notes)
         self.arguments: dict[SSAValue, SSAValue] = {}
-        self.given: dict[tuple[tuple[int, ...], int], SSAValue] = {}
+        self.given: dict[tuple[Slot, int], BlockArgument] = {}
         for argument, (number, layer) in zip(self.new.args, self.notes.arguments, strict=True):
             place = layers.slots.get(old.args[number])
             if layer < 0:
@@ -73,6 +75,7 @@ class _Body:
                 layer = layers.new(place[1]) if place else layer
             if place:
                 self.given[place[0], layer] = argument
+        self.names = OwnNames(self.given, self.notes.cut, layers.new(self.notes.cut))
         self.made: dict[At, Operation] = {}
         self.copies: dict[SSAValue, SSAValue] = {}
         self.groups: dict[tuple[str, int], str] = {}
@@ -99,7 +102,7 @@ class _Body:
         """Add an operation, or what it is in a layer that is missing."""
         values = [self._find(*each) for each in wanted]
         at = self.layers.at.get(op)
-        if layer is None:
+        if layer is None or at is None:
             op.detach()
             replace_reads(op, values)
         elif op in self.layers.shared_with_others:
@@ -107,6 +110,7 @@ class _Body:
         else:
             op = copied(op, values)
             self._regroup(op, layer)
+            self.names.name(op, self.layers.rows[at[0]][self.notes.cut], layer)
             self.layers.numbers.change(op, layer - self.notes.cut + 1)
         self.new.add_op(op)
         if at is not None:

@@ -1,0 +1,83 @@
+"""What copies of a layer call what they make: as their own layer does, not as the one that is copied.
+
+    d_layer28_w1, which is d_layer03_w1 after the cut    ->  d_layer17_w1 in the copy for layer 17
+
+Names have the number that the names of a layer's arguments differ in. A name is changed where that number
+is all that it differs in before and after the cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import BlockArgument, Operation
+
+from shardc.dialects.locations import locate, location_of
+from shardc.rewrite.folding.places import Slot
+from shardc.rewrite.outline import REASON
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+class OwnNames(Struct, frozen=True, dict=True):
+    """The names in layers `cut` - 1, `after` and those between, by the arguments of each slot and layer."""
+
+    given: Mapping[tuple[Slot, int], BlockArgument]
+    cut: int
+    after: int
+
+    def name(self, copy: Operation, like: Operation, layer: int) -> None:
+        """Name a copy of an operation of layer `cut` - 1, which is `like` that of layer `after`."""
+        for result, other in zip(copy.results, like.results, strict=True):
+            hint = self._renamed(result.name_hint, other.name_hint, layer)
+            if hint != result.name_hint:
+                result.name_hint = hint
+        loc, reason, why = (
+            location_of(copy.location),
+            copy.attributes.get(REASON),
+            like.attributes.get(REASON),
+        )
+        named = self._renamed(loc.name, location_of(like.location).name, layer)
+        if named != loc.name:
+            locate(copy, loc.named(named))
+        if isinstance(reason, StringAttr) and isinstance(why, StringAttr):
+            copy.attributes[REASON] = StringAttr(self._renamed(reason.data, why.data, layer) or "")
+
+    def _renamed(self, name: str | None, after: str | None, layer: int) -> str | None:
+        old, new, other = (self._numbers.get(each) for each in (self.cut - 1, layer, self.after))
+        if not name or name == after or old is None or new is None or other is None:
+            return name
+        parts = _NUMBER.split(name)
+        if "".join(other if part == old else part for part in parts) != after:
+            return name
+        return "".join(new if part == old else part for part in parts)
+
+    @cached_property
+    def _numbers(self) -> dict[int, str]:
+        """By layer the number in which the names of its arguments differ from those of the layer before the
+        cut; none of layers whose arguments differ in several, or otherwise."""
+        found: dict[int, set[tuple[str, str] | None]] = {}
+        for (slot, layer), argument in self.given.items():
+            before = self.given.get((slot, self.cut - 1))
+            if before is not None and layer >= self.cut:
+                found.setdefault(layer, set()).update(_differing(_name(before), _name(argument)))
+        pairs = {layer: next(iter(each)) for layer, each in found.items() if len(each) == 1}
+        numbers = {layer: pair[1] for layer, pair in pairs.items() if pair is not None}
+        firsts = {pair[0] for pair in pairs.values() if pair is not None}
+        return {**numbers, self.cut - 1: firsts.pop()} if len(firsts) == 1 else {}
+
+
+def _name(argument: BlockArgument) -> str:
+    return location_of(argument.location).name or argument.name_hint or ""
+
+
+def _differing(one: str, other: str) -> Sequence[tuple[str, str] | None]:
+    """The numbers in which two names differ; None where that is not all."""
+    parts, others = _NUMBER.split(one), _NUMBER.split(other)
+    if len(parts) != len(others) or parts[::2] != others[::2]:
+        return [None]
+    return [pair for pair in zip(parts[1::2], others[1::2], strict=True) if pair[0] != pair[1]]
