@@ -117,8 +117,8 @@ def run_to(
     without: Collection[str] = (),
     verified: bool = True,
 ) -> None:
-    """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out, if that is
-    to be `verified`.
+    """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out, if it is to
+    be `verified`.
 
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
     that fold. ShardcError if the program is wrong.
