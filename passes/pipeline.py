@@ -117,7 +117,7 @@ def run_to(
     without: Collection[str] = (),
     verified: bool = True,
 ) -> None:
-    """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out, if it is to
+    """Take a module from the end of stage `start` to that of `stage`, and verify what comes out, if it is to
     be `verified`.
 
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
