@@ -10,12 +10,13 @@
 
 becomes
 
-    func.func @main(%x, %w0, %w1, %w98, %w99) attributes {shardc.folded = …} {
+    func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes {shardc.folded = …} {
       %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0, 0>}
-      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 0, 1>, shardc.times = 97}
-      %2 = … %1, %w98         {shardc.layer = array<i64: 0, 0, 0, 2>}
+      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 0, 1>}
+      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 0, 2>, shardc.times = 95}
+      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 0, 3>}
       …
-      return %3
+      return %5
     }
 
 The layers in the middle go, with their arguments and results; what the next layer read of the last of them it

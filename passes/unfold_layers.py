@@ -1,20 +1,19 @@
 """unfold-layers: the layers that fold-layers took out -> back in their places.
 
-    func.func @main(%x, %w0, %w1, %w98, %w99) attributes … {
-      %1 = func.call @layer(%0, %w1)  {shardc.layer = array<i64: 0, 0, 0, 1>}
-      %2 = func.call @layer(%1, %w98) {shardc.layer = array<i64: 0, 0, 0, 2>}
+    func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes … {
+      %2 = func.call @layer(%1, %w2)  {shardc.layer = array<i64: 0, 0, 0, 2>}
+      %3 = func.call @layer(%2, %w97) {shardc.layer = array<i64: 0, 0, 0, 3>}
       …
 
-becomes, where 96 layers were taken out between these two,
+becomes, where 94 layers were taken out between these two,
 
     func.func @main(%x, %w0, %w1, …, %w99) {
-      %1 = func.call @layer(%0, %w1)
       %2 = func.call @layer(%1, %w2)
+      %3 = func.call @layer(%2, %w3)
       …
-      %98 = func.call @layer(%97, %w98)
+      %97 = func.call @layer(%96, %w97)
       …
 
-What a copy gives has the name of its own layer: d_layer17_w where the layer before the cut has d_layer01_w.
 Runs on per-device code, and outlines what then repeats once more. Raises Unlike if the layers next to the cut
 have become unlike: then the program is compiled with all its layers.
 """

@@ -18,7 +18,7 @@ from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
 
-NEAR = 1
+NEAR = 2
 """Layers that are kept on either side of the cut beyond those that a layer reads from."""
 
 LATER = 0.5

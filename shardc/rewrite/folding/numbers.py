@@ -78,11 +78,7 @@ def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
 
 def drop_equal_numbers(shared: SharedGraph) -> None:
     """Let constants that are equal in all layers be constants like others."""
-    rows = rows_of(shared.module)
-    equal = {slot for slot, row in rows.items() if len(set(row)) == 1}
-    for (slot, _), number in numbers_of(shared.module).items() if equal else ():
-        if slot in equal and number.data != rows[slot][0].data.value.data:
-            equal.remove(slot)  # a layer next to the first or last one has another
+    equal = {slot for slot, row in rows_of(shared.module).items() if len(set(row)) == 1}
     changed = False
     for op in shared.module.walk() if equal else ():
         places = places_of(op) if LAYER in op.attributes else []

@@ -2,15 +2,15 @@
 // RUN: shardc-opt %s -p 'fold-layers{worth=8},propagate,insert-reshards,reshards-to-collectives,localize,outline-repeats{least=3},unfold-layers' --no-locations | filecheck %s --check-prefix WHOLE
 // RUN: shardc-opt %s -p 'fold-layers' --no-locations | filecheck %s --check-prefix FEW
 
-// Of nine layers the first has another argument. Of the others four in the middle go, and their weights; the next
-// one reads what they would have given from the last before them, which stands for all five.
-// CHECK: module attributes {shardc.folded = {{.*}}removed = 4
-// CHECK: func.func @main(%x: {{[^%]*}}, %w0: {{[^%]*}}, %w1: {{[^%]*}}, %w2: {{[^%]*}}, %w7: {{[^%]*}}, %w8:
+// Of nine layers the first has another argument. Of the others two in the middle go, and their weights; the next
+// one reads what they would have given from the last before them, which stands for all three.
+// CHECK: module attributes {shardc.folded = {{.*}}removed = 2
+// CHECK: func.func @main(%x: {{[^%]*}}, %w0: {{[^%]*}}, %w1: {{[^%]*}}, %w2: {{[^%]*}}, %w3: {{[^%]*}}, %w6: {{[^%]*}}, %w7: {{[^%]*}}, %w8:
 // CHECK: stablehlo.dot_general %x, %w0
 // CHECK: stablehlo.dot_general {{.*}}, %w1, {{.*}}shardc.layer = array<i64: 0, 0, 0, 0>
-// CHECK: stablehlo.dot_general {{.*}}, %w2, {{.*}}shardc.layer = array<i64: 0, 0, 0, 1>, shardc.times = 5 : i64
-// CHECK: [[LAST:%.*]] = stablehlo.abs {{.*}}shardc.layer = array<i64: 0, 0, 7, 1>, shardc.times = 5 : i64
-// CHECK-NEXT: stablehlo.dot_general [[LAST]], %w7, {{.*}}shardc.layer = array<i64: 0, 0, 0, 2>
+// CHECK: stablehlo.dot_general {{.*}}, %w3, {{.*}}shardc.layer = array<i64: 0, 0, 0, 2>, shardc.times = 3 : i64
+// CHECK: [[LAST:%.*]] = stablehlo.abs {{.*}}shardc.layer = array<i64: 0, 0, 7, 2>, shardc.times = 3 : i64
+// CHECK-NEXT: stablehlo.dot_general [[LAST]], %w6, {{.*}}shardc.layer = array<i64: 0, 0, 0, 3>
 // CHECK-NOT: shardc.times
 
 // On per-device code they come back, and nothing is said of it any more.

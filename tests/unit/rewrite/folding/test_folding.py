@@ -152,7 +152,7 @@ def test_layers_that_differ_stay():
 @pytest.mark.parametrize(("number", "folds"), [(0.5, True), (1.0, False), (0.0, False)])
 def test_layers_that_differ_in_a_number(number: float, folds: bool):
     """Any number is like another, but for those that mean something."""
-    assert (stages(scaled(*[0.25] * 4, number, *[0.25] * 4), 20)[2] != [0]) == folds
+    assert (stages(scaled(*[0.25] * 5, number, *[0.25] * 6), 20)[2] != [0]) == folds
 
 
 def test_another_number_has_the_same_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -97,7 +97,7 @@ def test_stacks(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("place", "removed"),
-    [(9, [4, 4]), (8, [5, 3]), (6, [7, 1]), (5, [8, 0]), (4, [9, 0]), (14, [9, 0]), (3, [10]), (15, [10])],
+    [(9, [2, 2]), (8, [3, 1]), (7, [4, 0]), (5, [6, 0]), (13, [6, 0]), (4, [7]), (14, [7])],
 )
 def test_few_layers_before_or_after_are_a_stack_too(place: int, removed: list[int]) -> None:
     """Also if none of them goes; but with no more than stay on one side they are none."""
