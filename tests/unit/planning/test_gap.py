@@ -1,5 +1,7 @@
 """What is said of plans that are too large to be proved best in one piece: never more than the least."""
 
+from typing import cast
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import exact, gap, plan_program, solve
+from shardc.planning.program.network import Network
 
 MLP = """
 mesh pod[data=2, model=4]
@@ -79,7 +82,7 @@ class Endless:
 def test_rows_that_raise_no_bound_are_not_added_for_ever():
     """As long as each round is worth it, and PATIENCE rounds that are not."""
     program, costs = Endless(), np.array([10.0, 1.0])
-    lacking = gap._patiently(program, costs, worth=2.0)
+    lacking = gap._patiently(cast(Network, program), costs, worth=2.0)
     rising = [np.array([share, 0.0]) for share in (0.1, 0.4, 0.7, 1.0)]
     flat = [np.array([1.0, share]) for share in (0.1, 0.5, *[0.9] * gap.PATIENCE)]
     more = [bool(lacking(columns)) for columns in (*rising, *flat)]

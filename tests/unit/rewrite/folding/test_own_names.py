@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import StringAttr, f32
 from xdsl.dialects.test import TestOp as Op
-from xdsl.ir import Block
+from xdsl.ir import Block, BlockArgument
 
 from shardc.compilation import emit
 from shardc.dialects.locations import locate, location_of
 from shardc.graph.types import Location
 from shardc.rewrite.folding.own_names import OwnNames
+from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.outline import REASON
 from tests.unit.rewrite.folding.programs import step, there_and_back
 from tests.unit.rewrite.folding.test_folding import stages
@@ -30,7 +31,9 @@ def names(*arguments: str) -> OwnNames:
     block = Block(arg_types=[f32] * len(arguments))
     for argument, name in zip(block.args, arguments, strict=True):
         locate(argument, Location("", 0, 0, name))
-    given = {(SLOT, layer): argument for layer, argument in enumerate(block.args, 1)}
+    given: dict[tuple[Slot, int], BlockArgument] = {
+        (SLOT, layer): argument for layer, argument in enumerate(block.args, 1)
+    }
     return OwnNames(given, 2, 4)
 
 
