@@ -15,7 +15,6 @@ place by itself, and most of what is added is zeros. Of slices that are joined `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
@@ -46,10 +45,9 @@ class JoinPadded(GraphPass):
         sums = [op for op in shared.snapshot().ops if op.name == hlo.add.name]
         builder, changed = IRBuilder(shared.module), False
         for op in sums:
-            places = [_place(term) for term in _terms(op)]
-            known = [place for place in places if place is not None]
-            if len(known) == len(places) and _fill(known, type_of(op.results[0].type)):
-                _replace(op, known, builder)
+            places = _places(op)
+            if places and _fill(places, type_of(op.results[0].type)):
+                _replace(op, places, builder)
                 changed = True
         return changed
 
@@ -63,13 +61,19 @@ class _Place(Struct, frozen=True):
     tensor: SSAValue
 
 
-def _terms(op: Operation) -> Iterator[SSAValue]:
-    """The terms of a sum of sums that nobody else uses."""
-    for value in op.operands:
+def _places(op: Operation) -> list[_Place]:
+    """The places of the terms of a sum of sums that nobody else uses, in order; none if one has none."""
+    found, left = list[_Place](), [*op.operands]
+    while left:
+        value = left.pop()
         if made_by(value, hlo.add.name) and value.has_one_use():
-            yield from _terms(owner(value))
-        else:
-            yield value
+            left = [*owner(value).operands, *left]  # last, since most sums have another term
+            continue
+        place = _place(value)
+        if place is None:
+            return []
+        found.append(place)
+    return sorted(found, key=lambda place: (place.start, place.end))
 
 
 def _place(term: SSAValue) -> _Place | None:
@@ -88,17 +92,16 @@ def _place(term: SSAValue) -> _Place | None:
 
 def _fill(places: list[_Place], type: TensorType) -> bool:
     """Whether tensors fill one dimension of a sum, each element once."""
-    order = sorted(places, key=lambda place: (place.start, place.end))
-    borders = [0, *(place.end for place in order)]
+    borders = [0, *(place.end for place in places)]
     if type.dtype == "bool" or len({place.dim for place in places}) != 1:
         return False
-    return borders[:-1] == [place.start for place in order] and borders[-1] == type.shape[order[0].dim]
+    return borders[:-1] == [place.start for place in places] and borders[-1] == type.shape[places[0].dim]
 
 
 def _replace(op: Operation, places: list[_Place], builder: IRBuilder) -> None:
     """Put the concatenation, with what becomes of -0.0 in a sum, in the place of the sum."""
     result, type = op.results[0], type_of(op.results[0].type)
-    parts = [place.tensor for place in sorted(places, key=lambda place: (place.start, place.end))]
+    parts = [place.tensor for place in places]
     builder.before(op)
     with builder.at(location_of(op.location)):
         joined = builder.one(hlo.concatenate.name, *parts, dimension=places[0].dim)
