@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from shardc.layout import LayoutError
 from shardc.planning.program.building import network
 from shardc.planning.program.choices import Every, every
-from shardc.planning.program.exact import atoms_of_program
+from shardc.planning.program.exact import atoms_of_program, groups_of_program
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import take_cheapest
@@ -30,19 +30,18 @@ RUN = 2_500  # of those that are weighed at once
 def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
-        atoms, finer = atoms_of_program(problem)
-        prices, idle, work = problem.prices(finer), 0, WORK if problem.rates.flat else LATE
-        names = [axis.name for axis in problem.mesh.several]
-        for turn in range(TURNS * len(names)):
+        groups, work = groups_of_program(problem), WORK if problem.rates.flat else LATE
+        prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
+        for turn in range(TURNS * len(turns)):
             before = problem.total()
-            for inside, scope in _runs(every(problem, atoms, ASSIGNMENTS, names[turn % len(names)])):
+            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
                 net = network(problem, inside, prices, most=work, scope=scope)
                 found = take_cheapest(net, work=work, ties=False)
                 if found is None:
                     return
                 work -= found.solved
             idle = idle + 1 if problem.total()[0] > ENOUGH * before[0] else 0
-            if turn >= len(names) - 1 and idle >= len(names) - 1:
+            if turn >= len(turns) - 1 and idle >= len(turns) - 1:
                 return
     except (TooMany, LayoutError):
         return

@@ -17,7 +17,7 @@ from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
 from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly, stated
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, atoms_of, groups_of
+from shardc.planning.program.together import Groups
 from shardc.planning.program.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
@@ -34,34 +34,25 @@ class Every(Struct, frozen=True):
     layouts: dict[Slot, list[Sharding]]
 
 
-def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None = None) -> Every:
-    """What there is to choose from; with `name`, where all axes but the one of that name stay where they are.
+def every(problem: Problem, groups: Groups, most: int, free: AxisNames | None = None) -> Every:
+    """What there is to choose from; with `free`, where all axes but those of these names stay where they are.
 
-    Without a name, axes that always stand together keep their order (together.py). TooMany if it is more than
-    `most` assignments.
+    TooMany if it is more than `most` assignments.
     """
-    groups = groups_of(problem, atoms) if name is None else tuple((atom,) for atom in atoms)
-    if name is None and _far_more(problem, groups, most):
+    atoms = groups.atoms
+    if free is None and _far_more(problem, groups, most):
         raise TooMany
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
-    found = _found(problem, groups, waiting, most, name)
+    found = _found(problem, groups, waiting, most, free)
     if problem.made:  # operations that stand for several may use what a later one makes
-        found = _found(problem, groups, waiting, most, name)
+        found = _found(problem, groups, waiting, most, free)
     while _carried(problem, waiting):
-        found = _found(problem, groups, waiting, most, name)
+        found = _found(problem, groups, waiting, most, free)
     for variable in reversed(problem.variables):
         if problem.open(variable) and has(variable.node.name, Trait.SOURCE):
             found[variable] = _created(problem, variable, found)
     ordered = {variable: found[variable] for variable in problem.variables if variable in found}
-    return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
-
-
-def _left(groups: Groups, manual: AxisNames) -> Groups:
-    """The groups without the axes that code is written for per device."""
-    if not manual:
-        return groups
-    left = (tuple(atom for atom in group if atom.name not in manual) for group in groups)
-    return tuple(group for group in left if group)
+    return Every(ordered, {slot: _held(problem, slot, found, free) for slot in problem.slots})
 
 
 def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
@@ -73,7 +64,7 @@ def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
             layouts = tuple(map(problem.layout, variable.node.results))
             key = (variable.signature, manual, layouts, laid_out(problem, variable))
             if key not in known:
-                known[key] = roughly(problem, variable, _left(groups, manual))
+                known[key] = roughly(problem, variable, groups.without(manual))
             count += known[key]
             if count > TWICE * most:
                 return True
@@ -81,16 +72,16 @@ def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
 
 
 def _found(
-    problem: Problem, groups: Groups, waiting: Waiting, most: int, name: str | None
+    problem: Problem, groups: Groups, waiting: Waiting, most: int, free: AxisNames | None
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
     known: dict[tuple[int, int], frozenset[tuple[Axis, str]]] = {}
-    listed, atoms = 0, atoms_of(groups)
+    listed, atoms = 0, groups.atoms
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
-            found[variable] = options = _all(problem, variable, groups, waiting, most - listed, name)
+            found[variable] = options = _all(problem, variable, groups, waiting, most - listed, free)
             listed += len(options)
             if listed > most:
                 raise TooMany
@@ -120,7 +111,7 @@ def _carried(problem: Problem, waiting: Waiting) -> bool:
 
 
 def _held(
-    problem: Problem, slot: Slot, found: dict[Variable, list[Choice]], name: str | None
+    problem: Problem, slot: Slot, found: dict[Variable, list[Choice]], free: AxisNames | None
 ) -> list[Sharding]:
     """The layouts in which the body could use or return what a loop carries, the current one first."""
     now = slot.layout()
@@ -136,7 +127,7 @@ def _held(
         each
         for each in dict.fromkeys(layouts)
         if (not problem.expected or kept(now, each, problem.strict))
-        and (name is None or without(each, name) == without(now, name))
+        and (free is None or without(each, free) == without(now, free))
     ]
 
 
@@ -165,20 +156,22 @@ def _all(
     groups: Groups,
     waiting: Waiting,
     most: int,
-    name: str | None,
+    free: AxisNames | None,
 ) -> list[Choice]:
     """The distinct choices of an operation, cheapest form of equal ones, the current one first.
 
     Equal questions get the same list.
     """
-    choices, now = _choices(problem, variable, groups, waiting, most, name), variable.choice
-    key = (id(choices), id(now), variable.work, variable.least_parts, name, problem.strict)
+    choices, now = _choices(problem, variable, groups, waiting, most, free), variable.choice
+    key = (id(choices), id(now), variable.work, variable.least_parts, free, problem.strict)
     if key not in problem.weighed:
-        problem.weighed[key] = now, _distinct(problem, variable, choices, name)
+        problem.weighed[key] = now, _distinct(problem, variable, choices, free)
     return problem.weighed[key][1]
 
 
-def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name: str | None) -> list[Choice]:
+def _distinct(
+    problem: Problem, variable: Variable, choices: list[Choice], free: AxisNames | None
+) -> list[Choice]:
     best: dict[tuple[tuple[Sharding, ...], tuple[Sharding, ...]], Choice] = {}
     admits = problem.admits(variable)
 
@@ -188,7 +181,7 @@ def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name:
     for choice in (variable.choice, *choices):
         if not admits(choice) and choice != variable.choice:
             continue
-        if name is not None and not _alike(choice, variable.choice, name):
+        if free is not None and not _alike(choice, variable.choice, free):
             continue
         key = (choice.operands, choice.results)
         known = best.get(key)
@@ -197,18 +190,18 @@ def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name:
     return list(best.values())
 
 
-def _alike(choice: Choice, other: Choice, name: str) -> bool:
-    """Whether two choices are the same but for one axis."""
+def _alike(choice: Choice, other: Choice, free: AxisNames) -> bool:
+    """Whether two choices are the same but for some axes."""
     pairs = zip((*choice.operands, *choice.results), (*other.operands, *other.results), strict=True)
-    return all(without(layout, name) == without(known, name) for layout, known in pairs)
+    return all(without(layout, free) == without(known, free) for layout, known in pairs)
 
 
 @lru_cache(maxsize=65536)
-def without(layout: Sharding, name: str) -> tuple[tuple[Axis, ...], ...]:
-    """The axes that split each dimension, and those of partial results, but for the pieces of one axis."""
+def without(layout: Sharding, free: AxisNames) -> tuple[tuple[Axis, ...], ...]:
+    """The axes that split each dimension, and those of partial results, but for the pieces of some."""
     partial = sorted(layout.unreduced, key=str)
     return tuple(
-        tuple(axis for axis in axes if axis.name != name)
+        tuple(axis for axis in axes if axis.name not in free)
         for axes in (*(dim.axes for dim in layout.dims), partial)
     )
 
@@ -219,12 +212,12 @@ def _choices(
     groups: Groups,
     waiting: Waiting,
     most: int,
-    name: str | None,
+    free: AxisNames | None,
 ) -> list[Choice]:
     """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
-    groups = _left(groups, manual)
-    atoms, operands = atoms_of(groups), variable.node.operands
+    groups = groups.without(manual)
+    atoms, operands = groups.atoms, variable.node.operands
     flows = tuple(
         (
             kind,
@@ -234,7 +227,7 @@ def _choices(
         for kind, group in variable.flows
     )
     left = stated(problem, variable)
-    held = None if name is None else places_now(problem, variable, atoms, name)
+    held = None if free is None else places_now(problem, variable, atoms, free)
     key = (variable.signature, groups, flows, laid_out(problem, variable), left, held)
     if key not in problem.menu.listed:
         problem.menu.listed[key] = [*listed(problem, variable, groups, flows, left, held, most)]

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardc.layout import Axis
 from shardc.planning.program.rates import GRAIN, Rates
-from shardc.planning.reshard.distances import Distances
+from shardc.planning.reshard.distances import AxisAtoms, Distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.steps import FREE
 from shardc.planning.reshard.ways import KINDS
@@ -42,8 +41,8 @@ class Delays:
         return self.both(before, np.maximum(sent, moved - GRAIN))  # less is written without being counted
 
 
-def _times(rates: Rates, atoms: tuple[Axis, ...], kind: int) -> tuple[float, float]:
+def _times(rates: Rates, atoms: AxisAtoms, kind: int) -> tuple[float, float]:
     name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
     if name in FREE:
         return 0.0, 0.0
-    return rates.collective(name, [atom for i, atom in enumerate(atoms) if moved >> i & 1])
+    return rates.collective(name, [axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run])

@@ -19,6 +19,7 @@ from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
+from shardc.planning.program.together import Groups, groups_of
 from shardc.planning.program.variables import Proof
 from shardc.planning.reshard.distances import AxisAtoms, atoms_for
 
@@ -71,21 +72,25 @@ def perfect(problem: Problem) -> Reached:
 def whole(problem: Problem, limit: float = inf) -> Network | None:
     """The program of all open operations, for plans of up to `limit` ticks; None if it is too large."""
     try:
-        atoms, finer = atoms_of_program(problem)
-        choices = every(problem, atoms, ASSIGNMENTS)
-        prices, pairs = problem.prices(finer), PAIRS * RELAXED
+        groups = groups_of_program(problem)
+        choices = every(problem, groups, ASSIGNMENTS)
+        prices, pairs = problem.prices(atoms_of_program(problem, groups)), PAIRS * RELAXED
         net = network(problem, choices, prices, limit, RELAXED, pairs=pairs)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
     return net if net.size <= RELAXED else None
 
 
-def atoms_of_program(problem: Problem) -> tuple[AxisAtoms, AxisAtoms]:
-    """The mesh axes as layouts cut them, for choices; and as fine as reshards may cut them, for prices."""
+def groups_of_program(problem: Problem) -> Groups:
+    """The mesh axes as layouts cut them, each with those that it always stands with."""
     mesh = problem.mesh
     shardings = [*map(problem.layout, problem.values)]
     for variable in problem.variables:
         shardings += [*variable.choice.operands, *variable.choice.results]
     used = [axis for sharding in dict.fromkeys(shardings) for axis in sharding.axes()]
-    coarse = pieces(mesh, [*mesh.several, *used])
-    return coarse, atoms_for(mesh, used, (problem.graph.type(v).rank for v in problem.values))
+    return groups_of(problem, pieces(mesh, [axis for axis in (*mesh.several, *used) if axis.size > 1]))
+
+
+def atoms_of_program(problem: Problem, groups: Groups) -> AxisAtoms:
+    """The groups, as fine as reshards may cut them, for prices."""
+    return atoms_for(groups.each, (problem.graph.type(v).rank for v in problem.values))

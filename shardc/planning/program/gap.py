@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from shardc.layout import LayoutError
 from shardc.planning.program.building import part
 from shardc.planning.program.choices import Every, every
-from shardc.planning.program.exact import atoms_of_program
+from shardc.planning.program.exact import atoms_of_program, groups_of_program
 from shardc.planning.program.highs import minimum, total
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
@@ -39,11 +39,12 @@ def proof(problem: Problem) -> Proof | None:
         return replace(problem.proof, ticks=min(problem.proof.ticks, problem.total()[0]))
     problem = problem.changed(priced=problem.priced)  # what it remembers is of values that were free
     try:
-        atoms, finer = atoms_of_program(problem)
-        choices = every(problem, atoms, ASSIGNMENTS)
+        groups = groups_of_program(problem)
+        choices = every(problem, groups, ASSIGNMENTS)
     except (TooMany, LayoutError):
         return None
-    windows, prices, most = list(_windows(choices)), problem.prices(finer), problem.total()[0]
+    windows, prices = list(_windows(choices)), problem.prices(atoms_of_program(problem, groups))
+    most = problem.total()[0]
     ticks = solved = columns = 0
     for window, values in zip(windows, _payers(problem, windows), strict=True):
         if columns > WORK:

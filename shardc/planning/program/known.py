@@ -123,7 +123,7 @@ def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
     choices: dict[Choice, int] = {}
     chosen = [_number(choices, variable.choice) for variable in problem.variables]
     arguments = [[v, _number(layouts, layout), trips] for v, (layout, trips) in problem.arguments.items()]
-    prices = [[_axes(atoms), _prices(known, layouts)] for atoms, known in problem.priced.items()]
+    prices = [[[*map(_axes, atoms)], _prices(known, layouts)] for atoms, known in problem.priced.items()]
     return {
         "chosen": chosen,
         "arguments": arguments,
@@ -146,7 +146,7 @@ def _read(problem: Problem, kept: dict[str, Any]) -> None:
             variable.choice = choices[number]
     problem.arguments = {value: (layouts[layout], trips) for value, layout, trips in kept["arguments"]}
     for atoms, prices in kept["prices"]:
-        known = problem.prices(_as_axes(atoms))
+        known = problem.prices(tuple(map(_as_axes, atoms)))
         for shape, dtype, manual, source, target, price in cast("list[_Priced]", prices):
             type, names = TensorType(tuple(shape), dtype), frozenset(manual)
             known.take((type, layouts[source], layouts[target], names), (price[0], price[1]))

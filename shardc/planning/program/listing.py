@@ -8,6 +8,7 @@ from itertools import chain, permutations, product
 from math import prod
 from typing import NamedTuple
 
+from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Carried, Choice
 from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.layout.difference import split
@@ -15,7 +16,7 @@ from shardc.ops.rule import Dims, FactorRule
 from shardc.planning.program.candidates import wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import Groups, admitted, atoms_of, runs
+from shardc.planning.program.together import Groups, admitted
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
@@ -52,21 +53,21 @@ class TooMany(Exception):
     """There are more ways to run the operations than are worth listing."""
 
 
-def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], name: str) -> Held:
-    """Where an operation's current choice has the atoms, but for those of one axis."""
+def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], free: AxisNames) -> Held:
+    """Where an operation's current choice has the atoms, but for those of some axes."""
     layouts = (*variable.choice.operands, *variable.choice.results)
     splits = wishes(problem, variable, layouts, range(len(layouts)))
     waits = [axis for layout in variable.choice.operands for axis in layout.unreduced]
     places = tuple(
         None
-        if atom.name == name
+        if atom.name in free
         else (
             *dict.fromkeys(factor for factor, axis in splits if axis.overlaps(atom)),
             *(["flow"] if any(axis.overlaps(atom) for axis in waits) else []),
         )
         for atom in atoms
     )
-    staying = [atom for atom in atoms if atom.name != name]
+    staying = [atom for atom in atoms if atom.name not in free]
     assert variable.rule is not None
     return Held(places, _ordered(variable.rule, variable.rule.tensors, layouts, staying))
 
@@ -94,8 +95,8 @@ def stated(problem: Problem, variable: Variable) -> Stated | None:
 def roughly(problem: Problem, variable: Variable, groups: Groups) -> int:
     """In how many ways the atoms may be on an operation's factors, in no order of groups, without partial
     results that flow through."""
-    each = iter(_usable(problem, variable, atoms_of(groups), stated(problem, variable)))
-    return prod(runs(len(group), max(len(next(each)) for _ in group)) for group in groups)
+    each = iter(_usable(problem, variable, groups.atoms, stated(problem, variable)))
+    return prod(len(admitted([next(each) for _ in group])) for group in groups.each)
 
 
 def listed(
@@ -111,16 +112,16 @@ def listed(
     than `most` assignments."""
     rule, ways = variable.rule, variable.ways
     assert rule is not None and ways is not None
-    atoms, uneven = atoms_of(groups), laid_out(problem, variable)
+    atoms, uneven = groups.atoms, laid_out(problem, variable)
     usable = _usable(problem, variable, atoms, left)
-    orders = held.orders if held else ()
+    orders = held.orders if held else _in_mesh_order(rule, groups)
     if left is not None:
         orders += _ordered(rule, rule.results, left.layouts, atoms)
     seen: dict[tuple[Assignment, Carried | None], None] = {}
     for kind, group, through in [("sum", frozenset[int](), (False,) * len(atoms)), *flows]:
         places = _with_flows(usable, through, left, held)
         each = iter(places)
-        grouped = [admitted(some, [next(each) for _ in some]) for some in groups]
+        grouped = [admitted([next(each) for _ in some]) for some in groups.each]
         for placed in product(*grouped):
             carried = None
             if group:
@@ -137,6 +138,11 @@ def listed(
                     raise TooMany
     for assignment, carried in seen:
         yield from ways.every(assignment, carried)
+
+
+def _in_mesh_order(rule: FactorRule, groups: Groups) -> tuple[Order, ...]:
+    """That order for every factor, where groups keep theirs."""
+    return tuple((factor, groups.atoms) for factor in range(len(rule.factors))) if groups.ordered else ()
 
 
 def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
@@ -225,7 +231,7 @@ def _orders(
     """The assignments that put the atoms of groups where `placed` says, in every order of groups within a
     factor that the orders allow."""
     per: dict[int, list[Run]] = {}
-    for group, places in zip(groups, placed, strict=True):
+    for group, places in zip(groups.each, placed, strict=True):
         for place in dict.fromkeys(places):
             if isinstance(place, int):
                 run = tuple([atom for atom, at in zip(group, places, strict=True) if at == place])

@@ -65,7 +65,8 @@ class Prices:
 
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
-        self.fine = list(atoms) == refine(atoms) and len(atoms) <= FEW
+        axes = [axis for run in atoms for axis in run]
+        self.fine = len(axes) == len(atoms) <= FEW and axes == refine(axes)
         """Whether no collective cuts an axis further, and all of them are looked at."""
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""

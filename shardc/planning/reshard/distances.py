@@ -14,24 +14,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import comb, factorial, perm, prod
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.graph.types import TensorType
-from shardc.layout import Axis, Mesh, Sharding
-from shardc.layout.difference import pieces, split
+from shardc.layout import Axis, LayoutError, Sharding, size_of
+from shardc.layout.difference import split
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.estimate import Estimate, Starts
+from shardc.planning.reshard.held import Held
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
 from shardc.planning.solvers import Matrix, Vector
 
-AxisAtoms = tuple[Axis, ...]
+AxisAtoms = tuple[tuple[Axis, ...], ...]
+"""Pieces of mesh axes, each alone or in a run that stays together."""
 
 
 FEW = 4
@@ -44,15 +47,32 @@ MANY = 1 << 13
 """Places of atoms, in no order, beyond which paths are not looked for: those of FEW in seven dimensions."""
 
 
+class Part(NamedTuple):
+    """Some of the ways that were asked for, by the number of the question, with what is known between layouts
+    of the atoms that they move, and the part of the tensor that is a block of the atoms that stay."""
+
+    here: Numbers
+    known: Distances
+    sources: Sequence[Sharding]
+    targets: Sequence[Sharding]
+    rows: Numbers
+    columns: Numbers
+    share: Vector
+
+
 class Distances(Struct, frozen=True, dict=True):
     """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`."""
 
     atoms: AxisAtoms
     rank: int
     known: dict[Sharding, int] = {}
-    masks: dict[Sharding, int] = {}
     layouts: dict[Sharding, AtomLayout] = {}
     pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = {}
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Devices along each of the atoms."""
+        return tuple(map(size_of, self.atoms))
 
     @property
     def charted(self) -> bool:
@@ -65,13 +85,13 @@ class Distances(Struct, frozen=True, dict=True):
         and few of them differ in more than the order of dimensions and of atoms of one size."""
         count, rank = len(self.atoms), self.rank
         placed = (perm(count, n) * comb(n + rank - 1, n) << count - n for n in range(count + 1))
-        alike = factorial(rank) * prod(map(factorial, Counter(atom.size for atom in self.atoms).values()))
+        alike = factorial(rank) * prod(map(factorial, Counter(self.sizes).values()))
         return self.charted or (rank > 0 and sum(placed) <= min(LAYOUTS, DIFFERENT * alike))
 
     @cached_property
     def ways(self) -> Ways:
         """All collectives, where they are charted."""
-        return all_ways(tuple(atom.size for atom in self.atoms), self.rank)
+        return all_ways(self.sizes, self.rank)
 
     def table(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
@@ -88,18 +108,22 @@ class Distances(Struct, frozen=True, dict=True):
             return moved * size, steps
         shape = len(sources), len(targets)
         every = [np.repeat(np.arange(shape[0]), shape[1]), np.tile(np.arange(shape[1]), shape[0])]
-        moved, steps = self._by_atoms(sources, targets, *every)
+        moved, steps = self._by_parts(sources, targets, *every)
         return moved.reshape(shape) * size, steps.reshape(shape)
 
     def each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
         """The same for some pairs of layouts alone, where these are not charted."""
-        ends = dict[Sharding, int](), dict[Sharding, int]()
-        rows, columns = (
-            np.array([known.setdefault(pair[end], len(known)) for pair in pairs], np.int64)
-            for end, known in enumerate(ends)
-        )
-        moved, steps = self._by_atoms([*ends[0]], [*ends[1]], rows, columns)
+        moved, steps = self._by_parts(*ends_of(pairs))
         return moved * type.size * type.numpy.itemsize, steps
+
+    def _by_parts(
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        moved, steps = np.zeros(len(rows)), np.zeros(len(rows))
+        for part in self.parts(sources, targets, rows, columns):
+            parts, steps[part.here] = part.known.among(part.sources, part.targets, part.rows, part.columns)
+            moved[part.here] = part.share * parts
+        return moved, steps
 
     def surely(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding], steps: Matrix
@@ -139,67 +163,73 @@ class Distances(Struct, frozen=True, dict=True):
         return known
 
     def _in_atoms(self, sharding: Sharding) -> AtomLayout:
-        number = {atom: i for i, atom in enumerate(self.atoms)}
+        runs = {run[0]: (number, run) for number, run in enumerate(self.atoms)}
+        every = [axis for run in self.atoms for axis in run]
 
-        def numbers(axes: tuple[Axis, ...]) -> tuple[int, ...]:
-            return tuple(number[a] for a in split([a for a in axes if a.size > 1], self.atoms))
+        def numbers(axes: tuple[Axis, ...]) -> Iterator[int]:
+            left = split([axis for axis in axes if axis.size > 1], every)
+            while left:
+                number, run = runs[left[0]]
+                if left[: len(run)] != run:
+                    raise LayoutError(f"{sharding} has no run of axes {run}")
+                left = left[len(run) :]
+                yield number
 
-        return AtomLayout(
-            tuple(numbers(dim.axes) for dim in sharding.dims), tuple(sorted(numbers(sharding.unreduced)))
-        )
+        partial = [axis for axis in every for other in sharding.unreduced if other.contains(axis)]
+        dims = tuple(tuple(numbers(dim.axes)) for dim in sharding.dims)
+        return AtomLayout(dims, tuple(sorted(numbers(tuple(partial)))))
 
-    def _by_atoms(
+    def parts(
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> Iterator[Part]:
+        """Ways from some of the `sources` to some `targets`, by number, over the atoms that each moves: those
+        that either names, but for those that stay where they are (held.py)."""
+        held = Held([*map(self._layout, sources)], [*map(self._layout, targets)], self.sizes)
+        moved, share = held.among(rows, columns)
+        for mask in distinct(moved):
+            here = np.flatnonzero(moved == mask)
+            atoms = sorted((atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=size_of)
+            known = distances((*atoms,), self.rank)
+            yield Part(here, known, sources, targets, rows[here], columns[here], share[here])
+
+    def among(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        """Parts of the tensor and collectives from some of the `sources` to some `targets`, by number, over
-        the atoms that either names."""
-        named = [np.array([self._mask(at) for at in each], dtype=np.int64) for each in (sources, targets)]
-        masks = named[0][rows] | named[1][columns]
-        moved, steps = np.zeros(len(masks)), np.zeros(len(masks))
-        for mask in distinct(masks):
-            here = np.flatnonzero(masks == mask)
-            atoms = sorted(
-                (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size
-            )
-            part = distances((*atoms,), self.rank)
-            found = part.charts if part.small else part.estimates
-            moved[here], steps[here] = found(sources, targets, rows[here], columns[here])
-        return moved, steps
+        """Parts of the tensor and collectives from some of the `sources` to some `targets`, by number, where
+        all atoms may move; or less, where there are too many layouts."""
+        return (self._charts if self.small else self.estimates)(sources, targets, rows, columns)
 
-    def charts(
+    def pairs_of(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
-    ) -> tuple[Vector, Vector]:
-        """The same, where all atoms may move."""
-        found = [np.zeros(len(layouts), np.int64) for layouts in (sources, targets)]
-        for numbers, layouts, which in zip(found, (sources, targets), (rows, columns), strict=True):
-            used = distinct(which)
+    ) -> Iterator[Numbers]:
+        """The layouts of both ends by number, of those that are used."""
+        for layouts, which in ((sources, rows), (targets, columns)):
+            numbers, used = np.zeros(len(layouts), np.int64), distinct(which)
             (numbers[used],) = self.numbers([layouts[i] for i in used])
-        return self._moved(self.ways.paths.pairs(found[0][rows], found[1][columns]))
+            yield numbers[which]
 
-    def _mask(self, sharding: Sharding) -> int:
-        known = self.masks.get(sharding)
-        if known is None:
-            known = self.masks[sharding] = sum(1 << atom for atom in self._layout(sharding).used())
-        return known
+    def _charts(
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        return self._moved(self.ways.paths.pairs(*self.pairs_of(sources, targets, rows, columns)))
 
     def estimates(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        """What charts() gives, or less: what the worst-placed device lacks."""
-        sizes = tuple(atom.size for atom in self.atoms)
+        """What the charts give, or less: what the worst-placed device lacks."""
         used, back = np.unique(rows, return_inverse=True)
         begin: list[int] = used.tolist()
         starts, back = Starts([self._layout(sources[i]) for i in begin], self.rank), back.reshape(-1)
         moved, steps = np.zeros(len(rows)), np.zeros(len(rows))
         for column in distinct(columns):
             here = columns == column
-            space = _even_space(sizes, AtomLayout(((),) * self.rank), self._layout(targets[column]))
+            space = _even_space(self.sizes, AtomLayout(((),) * self.rank), self._layout(targets[column]))
             parts, count = Estimate(space).left_of_all(starts)
             moved[here], steps[here] = parts[back[here]], count[back[here]]
         return moved, steps
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
-        return _left(tuple(atom.size for atom in self.atoms), self._layout(source), self._layout(target))
+        return _left(self.sizes, self._layout(source), self._layout(target))
 
     def spared(self, source: Sharding, target: Sharding) -> tuple[float, float, int]:
         """Parts of the tensor that are sent, and parts and collectives that no way is below, however fine it
@@ -209,6 +239,18 @@ class Distances(Struct, frozen=True, dict=True):
             moved, _ = self._moved(self.ways.paths.pairs(*self.numbers([source], [target])))
             self.pairs[pair] = float(moved[0]), *self._least(source, target)
         return self.pairs[pair]
+
+
+def ends_of(
+    pairs: Sequence[tuple[Sharding, Sharding]],
+) -> tuple[list[Sharding], list[Sharding], Numbers, Numbers]:
+    """The sources and the targets of some pairs, each once, and for each pair the numbers of its own."""
+    ends = dict[Sharding, int](), dict[Sharding, int]()
+    rows, columns = (
+        np.array([known.setdefault(pair[end], len(known)) for pair in pairs], np.int64)
+        for end, known in enumerate(ends)
+    )
+    return [*ends[0]], [*ends[1]], rows, columns
 
 
 class _AllWays(Space, frozen=True, dict=True):
@@ -254,16 +296,16 @@ def _even(sizes: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], int]:
 MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole
 
 
-def atoms_for(mesh: Mesh, used: Iterable[Axis], ranks: Iterable[int]) -> AxisAtoms:
-    """The mesh's axes, cut where the axes in use are, and finer where pieces could then change places.
-
-    Axes of one device are left out.
-    """
+def atoms_for(runs: AxisAtoms, ranks: Iterable[int]) -> AxisAtoms:
+    """Runs of the mesh's axes, cut where pieces could then change places if there are few."""
     rank = max(ranks, default=0)
-    every = (*map(mesh.axis, mesh.sizes), *used)
-    coarse = pieces(mesh, [axis for axis in every if axis.size > 1])
-    fine = tuple(refine(coarse))
-    return fine if (rank + 2) ** len(fine) <= MOST else coarse
+    fine = refine([axis for run in runs for axis in run])
+    return alone(fine) if (rank + 2) ** len(fine) <= MOST else runs
+
+
+def alone(axes: Iterable[Axis]) -> AxisAtoms:
+    """Axes of which none goes with another."""
+    return tuple((axis,) for axis in axes)
 
 
 def layouts(count: int, rank: int) -> list[AtomLayout]:

@@ -9,7 +9,7 @@ together where two of them gain by themselves. A plan carries what has been prov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -23,6 +23,7 @@ from shardc.planning.reshard.cost import ReshardCost
 from shardc.planning.reshard.estimate import Estimate
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.search import Found, Taken, least_bytes, search
+from shardc.planning.reshard.smaller import Smaller, smaller
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE, ReshardStep
 
@@ -33,6 +34,7 @@ FINER_EFFORT = (
 )
 FEW = 4  # pieces; with more, cuts must save more than this part of the bytes: else they are not worth it
 WORTH_CUTTING = 64
+MANY = 3  # axes of a mesh; with more, those that stay or go together are seen first
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
@@ -76,6 +78,10 @@ def plan(
     if source.mesh != target.mesh:
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
     source, target = source.layout(), target.layout()
+    small = smaller(type, source, target, manual) if len(source.mesh.several) > MANY else None
+    if small is not None:
+        found = plan(small.type, small.source, small.target, memory_limit, idle_axes)
+        return replace(found, steps=tuple(_back(small, found.steps, source, target)))
     sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
     whole = gains = tried = 0
@@ -101,6 +107,16 @@ def plan(
     if best is None:
         raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
     return best
+
+
+def _back(
+    small: Smaller, steps: Sequence[ReshardStep], source: Sharding, target: Sharding
+) -> Iterator[ReshardStep]:
+    """The steps on a smaller mesh as they are on the mesh of the source."""
+    for step in steps[:-1]:
+        yield replace(step, result=small.back(step.result, source))
+    if steps:
+        yield replace(steps[-1], result=target)
 
 
 @lru_cache(maxsize=65536)

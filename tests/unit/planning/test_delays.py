@@ -13,7 +13,7 @@ from shardc.planning.machines import load
 from shardc.planning.program.delays import Delays
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
-from shardc.planning.reshard.distances import atoms_for, distances
+from shardc.planning.reshard.distances import alone, atoms_for, distances
 from shardc.planning.reshard.orders import Orders
 
 MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
@@ -21,14 +21,14 @@ MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
 
 def shardings(mesh, atoms, rank):
     for layout in distances(atoms, rank).ways.index:
-        dims = tuple(Dim(tuple(atoms[a] for a in dim)) for dim in layout.dims)
-        yield Sharding(mesh, dims, unreduced=tuple(atoms[a] for a in layout.partial))
+        dims = tuple(Dim(tuple(axis for a in dim for axis in atoms[a])) for dim in layout.dims)
+        yield Sharding(mesh, dims, unreduced=tuple(axis for a in layout.partial for axis in atoms[a]))
 
 
 def pairs(machine, axes, shape, dtype="f32", count=50):
     """The ticks that are known at first, and those of the plan, for some pairs of layouts."""
     mesh = Mesh("m", axes)
-    atoms = atoms_for(mesh, (), (len(shape),))
+    atoms = atoms_for(alone(mesh.several), (len(shape),))
     rates, type = Rates(load(machine), mesh), TensorType(shape, dtype)
     prices, every = Prices(atoms, rates), [*shardings(mesh, atoms, len(shape))]
     draw = random.Random(str((machine, axes, shape)))
@@ -56,7 +56,7 @@ def test_no_more_than_the_plan_takes(machine, axes, shape):
 def test_large_axes_stay_whole_and_are_priced_as_such(machine):
     """Where no part of an axis sends less, what is known is no more; the latency of many devices is in it."""
     mesh, type = Mesh("m", (("x", 128), ("y", 16), ("z", 8))), TensorType((1 << 14, 1 << 15), "f32")
-    atoms = atoms_for(mesh, (), (2,))
+    atoms = atoms_for(alone(mesh.several), (2,))
     rates, draw, found = Rates(load(machine), mesh), random.Random(machine), 0
     prices, every = Prices(atoms, rates), [*shardings(mesh, atoms, 2)]
     assert not prices.fine
@@ -84,7 +84,7 @@ def test_small_tensors_wait_for_each_step(machine):
 def test_an_axis_of_one_device_changes_nothing(machine):
     mesh, type = Mesh("m", (("one", 1), ("x", 2), ("y", 4))), TensorType((16, 64), "f32")
     one, x, y = map(mesh.axis, mesh.sizes)
-    prices = Prices(atoms_for(mesh, (one, x), (2,)), Rates(load(machine), mesh))
+    prices = Prices(atoms_for(alone(mesh.several), (2,)), Rates(load(machine), mesh))
     source, target = (Sharding(mesh, (Dim((x,)), Dim())), Sharding(mesh, (Dim(), Dim((x, y)))))
     named = Sharding(mesh, (Dim((one, x)), Dim()))
     assert prices(type, named, target) == prices(type, source, target)
@@ -94,21 +94,21 @@ def test_an_axis_of_one_device_changes_nothing(machine):
 @pytest.mark.parametrize("axes", [(("x", 4), ("y", 8)), (("x", 2), ("y", 3), ("z", 2), ("u", 5), ("v", 2))])
 def test_prices_are_the_same_one_by_one_and_together(axes):
     mesh, type = Mesh("m", axes), TensorType((960, 960), "f32")
-    atoms = tuple(map(mesh.axis, mesh.sizes))
+    atoms = alone(mesh.several)
     every = [*shardings(mesh, atoms[:2], 2)]
     draw = random.Random(1)
     some = [(draw.choice(every), draw.choice(every)) for _ in range(40)]
-    alone, together = (Prices(atoms, Rates(load("h100-infiniband"), mesh)) for _ in range(2))
+    single, together = (Prices(atoms, Rates(load("h100-infiniband"), mesh)) for _ in range(2))
     together.learn(type, some[:30], NO_AXES)
     assert len(together.known) == len(set(some[:30]))
     together.learn(type, some, NO_AXES)
-    assert [together(type, *pair) for pair in some] == [alone(type, *pair) for pair in some]
+    assert [together(type, *pair) for pair in some] == [single(type, *pair) for pair in some]
 
 
 def test_where_ways_lead_is_found_once(monkeypatch):
     """Latency, bytes and what is written are looked up in tables of the same layouts."""
     mesh = Mesh("m", (("x", 2), ("y", 4)))
-    found = distances(tuple(map(mesh.axis, mesh.sizes)), 2)
+    found = distances(alone(mesh.several), 2)
     delays, asked, images = Delays(found, Rates(load(MACHINES[0]), mesh)), list[int](), Orders.images
 
     def counted(orders, each, layouts):
@@ -123,7 +123,7 @@ def test_where_ways_lead_is_found_once(monkeypatch):
 
 def test_no_copy_spares_more_than_it_takes():
     mesh, type = Mesh("m", (("x", 128), ("y", 16))), TensorType((1 << 14, 1 << 15), "f32")
-    atoms = atoms_for(mesh, (), (2,))
+    atoms = atoms_for(alone(mesh.several), (2,))
     prices, every = Prices(atoms, Rates(load("h100-infiniband"), mesh)), [*shardings(mesh, atoms, 2)]
     spares = [pair for pair in product(every, every) if prices.may_spare(0, type, *pair)]
     assert 0 < len(spares) < len(every) ** 2

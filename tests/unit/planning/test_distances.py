@@ -13,16 +13,16 @@ from shardc.planning.machines import load
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard import orders, planner, preferred_plan
-from shardc.planning.reshard.distances import all_ways, atoms_for, distances
+from shardc.planning.reshard.distances import all_ways, alone, atoms_for, distances
 
 
 def shardings(axes, rank):
     """Every layout that whole axes make."""
     mesh = Mesh("m", axes)
-    atoms = tuple(mesh.axis(name) for name, _ in axes)
+    atoms = alone(mesh.several)
     for layout in distances(atoms, rank).ways.index:
-        dims = tuple(Dim(tuple(atoms[a] for a in dim)) for dim in layout.dims)
-        yield Sharding(mesh, dims, unreduced=tuple(atoms[a] for a in layout.partial))
+        dims = tuple(Dim(tuple(axis for a in dim for axis in atoms[a])) for dim in layout.dims)
+        yield Sharding(mesh, dims, unreduced=tuple(axis for a in layout.partial for axis in atoms[a]))
 
 
 def least(table, type, source, target):
@@ -38,7 +38,7 @@ def least(table, type, source, target):
 def test_even_tensors_cost_what_the_search_finds(axes, shape):
     """Also where parts of axes trade places: 4 and 2 are cut into three twos."""
     type, every = TensorType(shape, "f32"), list(shardings(axes, len(shape)))
-    table = distances(atoms_for(every[0].mesh, (), (len(shape),)), len(shape))
+    table = distances(atoms_for(alone(every[0].mesh.several), (len(shape),)), len(shape))
     for source, target in product(every, every):
         cost = preferred_plan(type, source, target).cost
         bytes, steps = least(table, type, source, target)
@@ -49,7 +49,7 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
 def test_estimates_of_many_layouts_are_those_of_each(sizes):
     axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
     every = list(shardings(axes, 2))
-    table = distances(tuple(every[0].mesh.several), 2)
+    table = distances(alone(every[0].mesh.several), 2)
     rows, columns = (each.ravel() for each in np.indices((len(every), len(every))))
     moved, steps = (each.reshape(len(every), -1) for each in table.estimates(every, every, rows, columns))
     for i, source in enumerate(every):
@@ -65,7 +65,7 @@ def test_pairs_on_five_axes_are_those_of_the_table(sizes):
     a, b, c, d, e = map(mesh.axis, mesh.sizes)
     split = [((a, b), (c,), ()), ((), (), ()), ((b,), (d, a), (c,)), ((e,), (), (d,)), ((), (), (a, b))]
     every = [Sharding(mesh, tuple(map(Dim, dims)), unreduced=partial) for *dims, partial in split]
-    type, table = TensorType((4096, 8192), "f32"), distances((a, b, c, d, e), 2)
+    type, table = TensorType((4096, 8192), "f32"), distances(alone((a, b, c, d, e)), 2)
     pairs = [(source, target) for source in every for target in reversed(every)][1:]
     bytes, steps = table.each(type, pairs)
     for at, pair in enumerate(pairs):
@@ -86,14 +86,14 @@ def test_five_axes_of_one_size_are_charted():
 
     def small(sizes, rank):
         axes = tuple((f"a{number}", size) for number, size in enumerate(sizes))
-        return distances(tuple(Mesh("m", axes).several), rank).small
+        return distances(alone(Mesh("m", axes).several), rank).small
 
     assert small((2,) * 5, 2) and small((4, 2, 2, 2, 2), 2)
     assert not small((2,) * 5, 3)
     assert not small((2, 3, 4, 5, 6), 2)
     mesh = Mesh("m", tuple((f"a{number}", 2) for number in range(5)))
     a, b, c, d, e = mesh.several
-    table, type = distances(tuple(mesh.several), 2), TensorType((64, 64), "f32")
+    table, type = distances(alone(mesh.several), 2), TensorType((64, 64), "f32")
     source = Sharding(mesh, (Dim((a, b, c)), Dim((d, e))))
     for dims in [((d, e), (a, b, c)), ((a, d), (b, e)), ((), (e, d))]:
         target = Sharding(mesh, tuple(map(Dim, dims)))
@@ -152,7 +152,7 @@ def test_many_dimensions():
     """Of twelve, in which four atoms have too many layouts to be listed: what a search finds."""
     mesh = Mesh("m", (("a", 2), ("b", 2), ("c", 2), ("d", 2)))
     a, b, c, d = (mesh.axis(name) for name, _ in mesh.axes)
-    type, table = TensorType((2,) * 12, "f32"), distances((a, b, c, d), 12)
+    type, table = TensorType((2,) * 12, "f32"), distances(alone((a, b, c, d)), 12)
     assert not table.charted
     for source, target in [
         ({0: a, 1: b}, {5: a, 6: b}),
@@ -183,7 +183,7 @@ def test_many_axes_cost_what_the_search_finds(data):
         return Sharding(mesh, dims, unreduced=tuple(a for a, at in zip(atoms, where, strict=True) if at == 2))
 
     source, target = drawn((2,)), drawn(())
-    bytes, steps = least(distances(atoms, 2), type, source, target)
+    bytes, steps = least(distances(alone(atoms), 2), type, source, target)
     cost = preferred_plan(type, source, target).cost
     if len({axis.name for axis in (*source.axes(), *source.unreduced, *target.axes())}) < 5:
         assert (round(bytes), steps) == cost[:2]
@@ -196,7 +196,7 @@ def test_collectives_are_counted_on_thousands_of_devices():
     mesh = Mesh("m", sizes)
     pod, data, model = (mesh.axis(name) for name, _ in sizes)
     type, whole = TensorType((4096, 64, 128), "f32"), Dim(())
-    table = distances(atoms_for(mesh, (), (3,)), 3)
+    table = distances(atoms_for(alone(mesh.several), (3,)), 3)
     split, gathered = Sharding(mesh, (Dim((pod, data)), Dim((model,)), whole)), Sharding(mesh, (whole,) * 3)
     assert least(table, type, split, gathered)[1] == 2
     assert least(table, type, split, Sharding(mesh, (Dim((pod, data)), whole, whole))) == (7 * 8192, 1)
@@ -207,7 +207,7 @@ def test_paths_are_looked_for_from_what_is_asked():
     sizes = (("a", 4), ("b", 8), ("c", 4), ("d", 2))
     mesh = Mesh("m", sizes)
     a, b, *_ = atoms = tuple(mesh.axis(name) for name, _ in sizes)
-    table, type = distances(atoms, 2), TensorType((512, 512), "f32")
+    table, type = distances(alone(atoms), 2), TensorType((512, 512), "f32")
     split, turned = Sharding(mesh, (Dim((a,)), Dim(()))), Sharding(mesh, (Dim(()), Dim((a,))))
     cut = Sharding(mesh, (Dim((a, b)), Dim(())))
     assert least(table, type, split, turned) == (512 * 512 * 4 // 4 * 3 // 4, 1)
@@ -217,7 +217,7 @@ def test_paths_are_looked_for_from_what_is_asked():
 
 def test_uneven_tensors_cost_at_least_so_much():
     type, every = TensorType((6, 5), "f32"), list(shardings((("x", 4),), 2))
-    table = distances(atoms_for(every[0].mesh, (), (2,)), 2)
+    table = distances(atoms_for(alone(every[0].mesh.several), (2,)), 2)
     for source, target in product(every, every):
         assert least(table, type, source, target)[0] <= preferred_plan(type, source, target).cost.bytes
 
@@ -234,7 +234,7 @@ def test_bounds_of_uneven_tensors(sizes, machine, data):
     source, target = (data.draw(st.sampled_from(every), label=end) for end in ("source", "target"))
     mesh, type = every[0].mesh, TensorType(shape, "f32")
     rates = Rates(load(machine), mesh)
-    ticks, count = Prices(atoms_for(mesh, (), (len(shape),)), rates)(type, source, target)
+    ticks, count = Prices(atoms_for(alone(mesh.several), (len(shape),)), rates)(type, source, target)
     exact, collectives, _ = rates.copies(type, source, (target,), frozenset())
     assert ticks <= exact * (1 + 1e-9)
     assert ticks < exact or count <= collectives

@@ -14,7 +14,7 @@ from shardc.planning.machines import load
 from shardc.planning.program import highs, plan_program
 from shardc.planning.program.building import network
 from shardc.planning.program.choices import every
-from shardc.planning.program.exact import ASSIGNMENTS, PAIRS, atoms_of_program, whole
+from shardc.planning.program.exact import ASSIGNMENTS, PAIRS, atoms_of_program, groups_of_program, whole
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
 from shardc.planning.program.prices import Prices
@@ -183,10 +183,12 @@ def test_so_many_pairs_of_layouts_are_priced_on_meshes_of_many_axes():
     """Of up to four axes all are in a table; of more each takes a while."""
 
     def built(axes: str) -> Network:
-        problem = planned(AXES.format(axes=", ".join(f"{axis}=2" for axis in axes)))
-        atoms, finer = atoms_of_program(problem)
-        choices = every(problem, atoms, ASSIGNMENTS)
-        return network(problem, choices, problem.prices(finer), pairs=PAIRS * RELAXED)
+        types = "x: f32[256@a, 512@c]", "f32[256@d, 512@b]"
+        text = AXES.replace("x: f32[256@a, 512]", types[0]).replace("f32[256, 512@b]", types[1])
+        problem = planned(text.format(axes=", ".join(f"{axis}=2" for axis in axes)))
+        groups = groups_of_program(problem)
+        prices = problem.prices(atoms_of_program(problem, groups))
+        return network(problem, every(problem, groups, ASSIGNMENTS), prices, pairs=PAIRS * RELAXED)
 
     assert built("abcd")
     with pytest.raises(TooMany):

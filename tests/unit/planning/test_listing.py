@@ -6,10 +6,10 @@ import pytest
 
 from shardc.forms.choice import Choice
 from shardc.planning.program.choices import every, without
-from shardc.planning.program.exact import ASSIGNMENTS, atoms_of_program
+from shardc.planning.program.exact import ASSIGNMENTS, groups_of_program
 from shardc.planning.program.listing import listed, places_now, stated
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.together import atoms_of, groups_of
+from shardc.planning.program.together import Groups
 from shardc.planning.program.variables import Variable, kept
 from tests.unit.planning.test_together import problem_of
 
@@ -25,10 +25,10 @@ def problem() -> Problem:
 
 
 def options(problem: Problem, variable: Variable, name: str | None) -> list[Choice]:
-    groups = groups_of(problem, atoms_of_program(problem)[0])
+    groups = groups_of_program(problem)
     if name is not None:
-        groups = tuple((atom,) for atom in atoms_of(groups))
-    held = None if name is None else places_now(problem, variable, atoms_of(groups), name)
+        groups = Groups(tuple((atom,) for atom in groups.atoms))
+    held = None if name is None else places_now(problem, variable, groups.atoms, frozenset({name}))
     return [*listed(problem, variable, groups, (), stated(problem, variable), held, ASSIGNMENTS)]
 
 
@@ -46,7 +46,8 @@ def test_other_axes_stay_in_their_order(name: str) -> None:
         assert found
         for choice in found:
             pairs = zip((*choice.operands, *choice.results), (*now.operands, *now.results), strict=True)
-            assert all(without(layout, name)[:-1] == without(known, name)[:-1] for layout, known in pairs)
+            free = frozenset({name})
+            assert all(without(layout, free)[:-1] == without(known, free)[:-1] for layout, known in pairs)
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -64,10 +65,10 @@ def test_results_stay_as_they_are(strict: bool) -> None:
 def test_nothing_else_is_left_out() -> None:
     """With the results kept, the same choices as those of all that keep them."""
     given = problem()
-    atoms = atoms_of_program(given)[0]
-    whole = every(given, atoms, 10 * ASSIGNMENTS).choices
+    groups = groups_of_program(given)
+    whole = every(given, groups, 10 * ASSIGNMENTS).choices
     given.expected = True
-    some = every(given, atoms, ASSIGNMENTS).choices
+    some = every(given, groups, ASSIGNMENTS).choices
     for variable, choices in whole.items():
         admits = given.admits(variable)
         assert {*some[variable]} == {c for c in choices if admits(c) or c is variable.choice}

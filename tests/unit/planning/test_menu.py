@@ -18,7 +18,7 @@ from shardc.planning.machines import Combined, load
 from shardc.planning.program import choices, known, menu, plan_program
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
-from shardc.planning.reshard.distances import atoms_for, distances
+from shardc.planning.reshard.distances import alone, atoms_for, distances
 
 PROGRAM = """
 mesh pod[data=2, model=4]
@@ -75,7 +75,7 @@ def test_paths_are_shared_where_prices_are_equal(graph: Graph) -> None:
     mesh = plan_program(graph).problem.mesh
     layouts = [plan_program(graph).problem.given(value) for value in graph.main.body.args]
     type = graph.type(graph.main.body.args[0])
-    atoms = atoms_for(mesh, (), (2,))
+    atoms = atoms_for(alone(mesh.several), (2,))
     own, shared, same = (
         Prices(atoms, Rates(load("h100-infiniband"), mesh, shares)) for shares in ((), SHARED, SHARED)
     )
@@ -88,7 +88,7 @@ def test_paths_are_shared_where_prices_are_equal(graph: Graph) -> None:
 
 
 def test_not_all_paths_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = distances(atoms_for(Mesh("m", (("x", 2), ("y", 3))), (), (1,)), 1).ways
+    ways = distances(atoms_for(alone(Mesh("m", (("x", 2), ("y", 3))).several), (1,)), 1).ways
     ones = np.ones(len(ways.collectives.kinds))
     first = ways.timed(ones)
     assert ways.timed(1.0 * ones) is first

@@ -1,8 +1,7 @@
-"""Axes that always stand together keep their order."""
+"""Axes that always stand together go together."""
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 
 import pytest
@@ -11,10 +10,9 @@ from bench.ablation import propagated
 from shardc.planning.machines import load, with_axes
 from shardc.planning.program import plan_program
 from shardc.planning.program.choices import every
-from shardc.planning.program.exact import ASSIGNMENTS, atoms_of_program
+from shardc.planning.program.exact import ASSIGNMENTS, groups_of_program
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.setup import setup
-from shardc.planning.program.together import groups_of, in_runs, runs
 
 RELAXED = """
 mesh pod[{mesh}]
@@ -41,8 +39,7 @@ def problem_of(text: str, machine: str = "balanced", **links: str):
 
 
 def names(problem) -> list[str]:
-    groups = groups_of(problem, atoms_of_program(problem)[0])
-    return [" ".join(axis.name for axis in group) for group in groups]
+    return [" ".join(axis.name for axis in group) for group in groups_of_program(problem).each]
 
 
 @pytest.mark.parametrize(
@@ -50,11 +47,11 @@ def names(problem) -> list[str]:
     [
         (("8@(a, b)", "8", "8@(a, b)"), ["a b", "c"]),
         (("8@(a, b)", "8@c", "8"), ["a b", "c"]),
-        (("8@(a, b, c)", "8", "8@(a, b, c)"), ["a b c"]),
+        (("8@(a, b, c)", "8", "8@(a, b, c)"), ["a", "b c"]),
         (("8@(a, b)", "8", "8@a"), ["a", "b", "c"]),
         (("8@(b, a)", "8", "8"), ["a", "b", "c"]),
         (("8@(a, c)", "8", "8"), ["a", "b", "c"]),
-        (("8", "8", "8"), ["a b c"]),
+        (("8", "8", "8"), ["a", "b c"]),
     ],
 )
 def test_which_stand_together(types: tuple[str, ...], groups: list[str]) -> None:
@@ -64,23 +61,46 @@ def test_which_stand_together(types: tuple[str, ...], groups: list[str]) -> None
 
 
 def test_on_different_links_they_are_apart() -> None:
-    assert names(problem_of(relaxed(2, 2), "h100-infiniband")) == ["a0 a1"]
-    assert names(problem_of(relaxed(2, 2), "h100-infiniband", a0="InfiniBand")) == ["a0", "a1"]
+    assert names(problem_of(relaxed(2, 2, 2, 2), "h100-infiniband")) == ["a0 a1", "a2 a3"]
+    links = {"a0": "InfiniBand"}
+    assert names(problem_of(relaxed(2, 2, 2, 2), "h100-infiniband", **links)) == ["a0", "a1 a2 a3"]
 
 
-def test_runs_are_counted() -> None:
-    for atoms, places in product(range(1, 5), range(1, 4)):
-        assert runs(atoms, places) == sum(map(in_runs, product(range(places), repeat=atoms)))
+def test_all_of_a_group_are_free_at_once() -> None:
+    given = problem_of("mesh m[a=2, b=2, c=2]\n\ndef main(x: f32[8@(a, b)]) -> f32[8@c]:\n    return x + 1\n")
+    assert groups_of_program(given).apart() == [{"a", "b"}, {"c"}]
 
 
-def test_more_axes_of_as_many_devices_are_few_more_choices() -> None:
+def test_more_axes_of_as_many_devices_are_no_more_choices() -> None:
     def choices(*sizes: int) -> int:
         problem = problem_of(relaxed(*sizes))
-        found = every(problem, atoms_of_program(problem)[0], ASSIGNMENTS).choices
+        found = every(problem, groups_of_program(problem), ASSIGNMENTS).choices
         return sum(map(len, found.values()))
 
-    assert choices(4, 4) < 3 * choices(16)
-    assert choices(2, 2, 2, 2) < 13 * choices(16)  # in any order 80 times as many
+    assert choices(2, 2, 2, 2) == choices(4, 4)
+    assert choices(2, 2, 2, 2, 2) == choices(4, 8)
+
+
+STEP = """
+mesh pod[{mesh}]
+
+def main(x: f32[64@({data}), 128], w: f32[128, 256@({model})]) -> f32[128, 256@({model})]:
+    h = relu(x @ w)
+    d = h * ((h @ w.T - x) @ w)
+    return w - 0.1 * (x.T @ d)
+"""
+
+
+def test_a_step_on_five_axes_is_that_on_two() -> None:
+    two = STEP.format(mesh="x=8, m=4", data="x", model="m")
+    five = STEP.format(mesh="a=2, b=2, c=2, d=2, e=2", data="a, b, c", model="d, e")
+    found = [plan_program(propagated(text, "prog.shard")) for text in (two, five)]
+    assert found[0].problem.proof == found[1].problem.proof
+    assert found[0].problem.total()[:2] == found[1].problem.total()[:2]
+    one, other = (
+        [tuple(dim.parts for dim in layout.dims) for layout in plan.layouts.values()] for plan in found
+    )
+    assert one == other
 
 
 def test_the_plan_is_that_on_one_axis() -> None:

@@ -1,0 +1,149 @@
+"""A change of layout with what stays taken out, and with axes that go together as one.
+
+    f32[64, 32]  [(x, y, z), m] -> [x, (y, z, m)]       on x=2, y=2, z=2, m=4
+    f32[32, 32]  [a, b]         -> [-, (a, b)]          on a=4, b=4
+
+x splits the same dimension before and after, with nothing before it that changes: each of its blocks is a
+tensor of its own, which lies on the other axes. y and z follow each other in both layouts. So a program has
+the same reshards, found as quickly, whether its devices are named by two axes or by five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+
+from msgspec import Struct
+
+from shardc.graph.types import TensorType
+from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
+from shardc.layout.difference import pieces, split
+from shardc.planning.reshard.atoms import MOST
+
+Axes = tuple[Axis, ...]
+
+
+class Smaller(Struct, frozen=True):
+    """The tensor and its layouts on the smaller mesh; of that mesh's axes what each stands for; and what
+    stays: in each dimension the first axes, and those over which results are partial all along."""
+
+    type: TensorType
+    source: Sharding
+    target: Sharding
+    runs: dict[str, Axes]
+    held: tuple[Axes, ...]
+    partial: Axes
+
+    def back(self, found: Sharding, like: Sharding) -> Sharding:
+        """A layout on the smaller mesh as it is on the mesh of `like`, which has its kind of sums."""
+        dims = (
+            Dim(merge((*held, *self._axes(dim.axes))))
+            for held, dim in zip(self.held, found.dims, strict=True)
+        )
+        partial = merge((*self.partial, *self._axes(found.unreduced)))
+        return Sharding(
+            like.mesh, tuple(dims), unreduced=partial, kind=found.kind if found.unreduced else like.kind
+        )
+
+    def _axes(self, axes: Axes) -> Axes:
+        """What axes of the smaller mesh, or parts of them, stand for."""
+        return tuple(each for axis in axes for each in _part(self.runs[axis.name], axis))
+
+
+def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str]) -> Smaller | None:
+    """The same change in fewer axes, without those that code is written for per device, and where there are
+    many without those that neither layout names; None where there are no fewer.
+
+    LayoutError if parts of an axis in the layouts have no common refinement.
+    """
+    mesh = source.mesh
+    used = [axis for layout in (source, target) for axis in layout.axes()]
+    atoms = tuple(atom for atom in pieces(mesh, used) if atom.size > 1)
+    before, after = (_Lies(layout, atoms) for layout in (source, target))
+    held = tuple(map(_held, type.shape, before.dims, after.dims))
+    partial = tuple(a for a in before.partial if a in after.partial) if source.kind == target.kind else ()
+    stay = {*partial, *(atom for axes in held for atom in axes)}
+    moving = [atom for atom in atoms if atom not in stay]
+    runs = [moving[:1]] if moving else []
+    for one, other in pairwise(moving):
+        if before.together(one, other) and after.together(one, other) and _alike(one.size, other.size):
+            runs[-1].append(other)
+        else:
+            runs.append([other])
+    if len(runs) == len(atoms):
+        return None
+    names = {axis.name for axis in used}
+    idle = [axis for axis in mesh.several if axis.name not in names | manual]
+    if len(atoms) + len(idle) > MOST:
+        idle = []
+    named = {f"a{number}": tuple(run) for number, run in enumerate([*runs, *([axis] for axis in idle)])}
+    small = Mesh("smaller", tuple((name, size_of(run)) for name, run in named.items()))
+    stands = {run[0]: (small.axis(name), len(run)) for name, run in named.items()}
+    shape = tuple(size // size_of(axes) for size, axes in zip(type.shape, held, strict=True))
+
+    def on_small(layout: Sharding, lies: _Lies) -> Sharding:
+        dims = tuple(Dim(_as_runs(a[len(h) :], stands)) for a, h in zip(lies.dims, held, strict=True))
+        left = [atom for atom in lies.partial if atom not in stay]
+        return Sharding(small, dims, unreduced=_as_runs(left, stands), kind=layout.kind)
+
+    return Smaller(
+        type.with_shape(shape), on_small(source, before), on_small(target, after), named, held, partial
+    )
+
+
+class _Lies:
+    """A layout by atoms: those of each dimension, and those that are partial."""
+
+    def __init__(self, layout: Sharding, atoms: Axes) -> None:
+        self.dims = tuple(split(dim.axes, atoms) for dim in layout.dims)
+        self.partial = split(layout.unreduced, atoms)
+        self._next = {pair for dim in self.dims for pair in pairwise(dim)}
+        self._split = {atom for dim in self.dims for atom in dim}
+
+    def together(self, one: Axis, other: Axis) -> bool:
+        """Whether one comes right after the other, or both are partial, or both hold copies."""
+        if one in self._split or other in self._split:
+            return (one, other) in self._next
+        return (one in self.partial) == (other in self.partial)
+
+
+def _held(size: int, before: Axes, after: Axes) -> Axes:
+    """The first axes of a dimension that stay, as far as they divide it."""
+    same = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))]
+    while size % size_of(same):
+        same.pop()
+    return tuple(same)
+
+
+def _alike(one: int, other: int) -> bool:
+    """Whether parts of an axis of both sizes together are parts of the two: both are powers of one prime."""
+    least = next(n for n in range(2, one + 1) if one % n == 0)
+    for size in (one, other):
+        while size % least == 0:
+            size //= least
+        if size > 1:
+            return False
+    return True
+
+
+def _as_runs(atoms: Sequence[Axis], stands: dict[Axis, tuple[Axis, int]]) -> Axes:
+    """Atoms that begin with a run and go on with the next."""
+    found: list[Axis] = []
+    at = 0
+    while at < len(atoms):
+        axis, length = stands[atoms[at]]
+        found.append(axis)
+        at += length
+    return tuple(found)
+
+
+def _part(run: Axes, axis: Axis) -> Axes:
+    """The part of a run that a part of the axis stands for, which has as many positions."""
+    found: list[Axis] = []
+    start = 1
+    for each in run:
+        low, high = max(start, axis.pre), min(start * each.size, axis.end)
+        if low < high:
+            found.append(Axis(each.name, high // low, each.pre * (low // start)))
+        start *= each.size
+    return tuple(found)

@@ -1,0 +1,33 @@
+"""Which atoms of a change of layout stay, and what part of the tensor a block of them is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shardc.planning.reshard.held import Held
+from shardc.planning.reshard.space import AtomLayout
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "moved", "share"),
+    [
+        (((0, 1), ()), ((0,), (1,)), {1}, 1 / 2),
+        (((0, 1), ()), ((1,), (0,)), {0, 1}, 1),
+        (((0, 1), (2,)), ((0, 1), ()), {2}, 1 / 6),
+        (((0, 1), (2,)), ((0, 1), (2,)), set(), 1 / 30),
+        (((1, 0), (2,)), ((0, 1), (2,)), {0, 1}, 1 / 5),
+        (((), ()), ((0,), ()), {0}, 1),
+    ],
+)
+def test_the_first_of_a_dimension_stay(source, target, moved: set[int], share: float) -> None:
+    held = Held([AtomLayout(source)], [AtomLayout(target)], (2, 3, 5))
+    bits, parts = held.among(np.array([0]), np.array([0]))
+    assert {atom for atom in range(3) if bits[0] >> atom & 1} == moved
+    assert parts[0] == pytest.approx(share)
+
+
+def test_what_is_partial_all_along_stays() -> None:
+    source, target = AtomLayout(((), ()), (0, 1)), AtomLayout(((0,), ()), (1,))
+    bits, parts = Held([source], [target], (2, 3)).among(np.array([0]), np.array([0]))
+    assert (bits[0], parts[0]) == (1, 1)

@@ -1,0 +1,86 @@
+"""Changes of layout with what stays taken out are the same changes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shardc.graph import TensorType
+from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.planning.reshard import planner
+from shardc.planning.reshard.planner import plan
+from shardc.planning.reshard.smaller import smaller
+
+MESH = Mesh("m", (("x", 2), ("y", 2), ("z", 2), ("m", 4)))
+AXES = {axis.name: axis for axis in MESH.several}
+
+
+def on(*dims: str, partial: str = "") -> Sharding:
+    axes = [tuple(map(AXES.__getitem__, dim)) for dim in dims]
+    return Sharding(MESH, tuple(map(Dim, axes)), unreduced=tuple(map(AXES.__getitem__, partial)))
+
+
+def test_what_stays_and_what_goes_together() -> None:
+    type, source, target = TensorType((64, 32), "f32"), on("xyz", "m"), on("x", "yzm")
+    found = smaller(type, source, target, frozenset())
+    assert found is not None
+    assert found.type.shape == (32, 32)
+    assert (str(found.source), str(found.target)) == ("[a0, a1]", "[-, (a0, a1)]")
+    assert dict(found.source.mesh.axes) == {"a0": 4, "a1": 4}
+    assert (found.back(found.source, source), found.back(found.target, target)) == (source, target)
+
+
+def test_parts_of_a_run_are_parts_of_its_axes() -> None:
+    found = smaller(TensorType((64, 32), "f32"), on("xyz", ""), on("", "xyz"), frozenset())
+    assert found is not None
+    mesh = found.source.mesh
+    for size, pre, names in ((2, 1, "x"), (2, 4, "z"), (4, 1, "xy"), (4, 2, "yz")):
+        part = Sharding(mesh, (Dim((Axis("a0", size, pre),)), Dim()))
+        assert found.back(part, on("", "")) == on(names, "")
+
+
+def test_nothing_is_smaller_where_all_goes_its_own_way() -> None:
+    assert smaller(TensorType((64, 32), "f32"), on("x", "y"), on("y", "x"), frozenset()) is None
+
+
+def test_what_stays_divides_its_dimension() -> None:
+    found = smaller(TensorType((6, 32), "f32"), on("xyz", ""), on("xy", "z"), frozenset())
+    assert found is not None
+    assert (found.type.shape, str(found.source)) == ((3, 32), "[(a0, a1), -]")
+
+
+def test_sizes_of_two_primes_are_no_one_axis() -> None:
+    mesh = Mesh("m", (("a", 2), ("b", 3), ("c", 2), ("d", 2)))
+    a, b, c, d = mesh.several
+    source = Sharding(mesh, (Dim((a, b)), Dim((c, d))))
+    target = Sharding(mesh, (Dim((c, d)), Dim((a, b))))
+    found = smaller(TensorType((48, 48), "f32"), source, target, frozenset())
+    assert found is not None
+    assert dict(found.source.mesh.axes) == {"a0": 2, "a1": 3, "a2": 4}
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_more_is_sent_than_by_a_search_over_all_axes(data: st.DataObject) -> None:
+    def drawn(partial: bool) -> Sharding:
+        places = (0, 1, None, *((2,) if partial else ()))
+        where = {name: data.draw(st.sampled_from(places)) for name in AXES}
+        order = data.draw(st.permutations(sorted(AXES)))
+        dims = ["".join(name for name in order if where[name] == dim) for dim in (0, 1)]
+        return on(*dims, partial="".join(name for name in AXES if where[name] == 2))
+
+    type = TensorType((data.draw(st.sampled_from((64, 48, 7))), 64), "f32")
+    source, target = drawn(True), drawn(False)
+    whole = planner.MANY
+    try:
+        planner.MANY = len(AXES)
+        every = plan.__wrapped__(type, source, target)
+    finally:
+        planner.MANY = whole
+    found = plan.__wrapped__(type, source, target)
+    assert found.cost.bytes <= every.cost.bytes
+    steps = [source, *(step.result for step in found.steps)]
+    assert steps[-1] == (target if found.steps else source)
+    assert all(one != other for one, other in pairwise(steps))
