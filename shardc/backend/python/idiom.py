@@ -121,6 +121,12 @@ solution = _idiom(
     "The matrix that a square one, the first operand, times it is the second.",
     variable="solution",
 )
+sliced_each = _idiom(
+    "sliced_each",
+    "Windows of `sizes` of rows, whose starts along the dimensions `cut` are operands after them; rows stand "
+    "in as many first dimensions as `rows` says, starts in `maps`; `from_end`: as of `sliced`.",
+    variable="windows",
+)
 stack = _idiom("stack", "Arrays side by side along a new dimension `axis`.", variable="stack")
 take = _idiom(
     "take",
@@ -137,6 +143,9 @@ take_filled = _idiom(
 )
 tile = _idiom("tile", "The array `count` times along `axis`.")
 updated = _idiom("updated", "A dynamic update; `from_end`: as of `sliced`.")
+updated_each = _idiom(
+    "updated_each", "Rows with windows replaced by the second operand's, at starts as of `sliced_each`."
+)
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
 VARIABLES = {
@@ -156,6 +165,7 @@ VARIABLES = {
         pulled_back,
         searchsorted,
         sliced,
+        sliced_each,
         solution,
         stack,
         take,

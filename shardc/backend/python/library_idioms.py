@@ -61,6 +61,7 @@ from shardc.backend.python.library_logarithms import centred, log_softmax, logad
 from shardc.backend.python.library_order import bincount
 from shardc.backend.python.library_run import Dims, Found, Other, Run, kept, matching
 from shardc.backend.python.library_search import searchsorted
+from shardc.backend.python.library_windows import sliced_each, updated_each
 from shardc.graph import Node, is_float
 from shardc.ops import chlo, hlo
 
@@ -238,5 +239,11 @@ MATCHERS = {
 }
 """What to try of a node, by its name, the largest first."""
 
-LAST = {hlo.concatenate.name: (matching(listed), matching(stack))}
-"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too."""
+LAST = {
+    hlo.concatenate.name: (matching(listed), matching(stack)),
+    hlo.gather.name: (matching(sliced_each),),
+    hlo.scatter.name: (matching(updated_each),),
+}
+"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too, and
+windows of size 1 are elements.
+"""
