@@ -104,6 +104,11 @@ put_slices = _idiom(
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 repeat = _idiom("repeat", "Each slice along `axis` `count` times, one behind the other.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
+rounded = _idiom(
+    "rounded",
+    "The `function` sum, mean or var of narrow floats along `dimensions`, in f32 and then rounded, as "
+    "jax.numpy has it.",
+)
 same = _idiom("same", "The operand.")
 searchsorted = _idiom(
     "searchsorted",

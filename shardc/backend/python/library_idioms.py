@@ -122,6 +122,26 @@ def _var(run: Run, node: Node) -> Found:
     return idiom.var, [x], {"dimensions": dims, "keepdims": keepdims}
 
 
+def _rounded(run: Run, node: Node) -> Found:
+    """A sum, mean or variance of wider floats, of which the narrow ones are made again. A variance reads the
+    wider ones twice.
+    """
+    narrow = run.program.graph.type(node.results[0]).dtype
+    run.same(narrow in ("bf16", "f16"), True)
+    made = run.node(node.operands[0], hlo.reduce, idiom.keepdims, group.mean, idiom.var)
+    function = {group.mean.name: "mean", idiom.var.name: "var"}.get(made.name, "sum")
+    if function == "sum":
+        wide, dims = Run(run.program).reduced(made.results[0], "sum")
+    else:
+        wide, dims = made.operands[0], cast(Dims, made.attrs["dimensions"])
+    widened = Run(run.program).node(wide, hlo.convert)
+    (x,) = widened.operands
+    run.same([made.results[0], widened.results[0]], [node.operands[0], wide])
+    run.same([run.program.graph.type(value).dtype for value in (x, wide)], [narrow, "f32"])
+    keepdims = kept(run, x, dims, node.results[0])
+    return idiom.rounded, [x], {"function": function, "dimensions": dims, "keepdims": keepdims}
+
+
 def _softmax(run: Run, node: Node) -> Found:
     powers = run.node(node.operands[0], hlo.exponential)
     summed, dims = run.reduced(node.operands[1], "sum")
@@ -220,7 +240,7 @@ MATCHERS = {
     hlo.add.name: (matching(logsumexp), *map(matching, (gelu_gradient, silu_gradient, log_softmax_gradient))),
     hlo.compare.name: tuple(map(matching, (_isnan, eye))),
     hlo.concatenate.name: tuple(map(matching, (_roll, linspace))),
-    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers, searchsorted))),
+    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers, searchsorted, _rounded))),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
     idiom.factors.name: (matching(symmetrized),),
     hlo.gather.name: tuple(
