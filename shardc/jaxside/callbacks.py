@@ -19,6 +19,7 @@ from msgspec import Struct
 from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
 from shardc.frontend.jax_equations import equations
+from shardc.jaxside.partitioned import inlined
 from shardc.jaxside.untyped import jax
 
 Function = Callable[..., Any]
@@ -30,12 +31,13 @@ class HostFunctions(Struct):
     functions: dict[str, Function] = {}
 
     def lowering(self) -> Any:
-        """The parameters of a lowering that collects callbacks here, those inside a library's operations too.
+        """The parameters of a lowering that collects callbacks here, those inside a library's operations too,
+        and in which functions that say how they are partitioned are what they compute.
 
         The lowering raises ShardcError at a callback that cannot be compiled.
         """
         rules = tuple((primitive, self._rule(primitive, said)) for primitive, said in _primitives())
-        return _module("interpreters.mlir").LoweringParameters(override_lowering_rules=rules)
+        return _module("interpreters.mlir").LoweringParameters(override_lowering_rules=(*rules, *inlined()))
 
     def _rule(self, primitive: Any, said: Callable[..., _Said]) -> Any:
         def rule(context: Any, *operands: Any, **params: Any) -> Any:

@@ -22,6 +22,7 @@ from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.constants import large_constants
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
+from shardc.jaxside.partitioned import own_partitions_left_out
 from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
@@ -237,11 +238,16 @@ def lowered(
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
     program = kept.compiled(text, chosen, prove)
-    warnings = (*program.warnings, *large_constants(traced.jaxpr), *moves_left_out(traced.jaxpr))
+    warnings = (*program.warnings, *_said_of(traced.jaxpr))
     program = changed(program, captured=captured, warnings=warnings)
     if host.functions:
         program.module.host_functions.update(host.functions)
     return Lowered(text, program, traced.out_info, chosen, found, own_rules, _MAPPED in names)
+
+
+def _said_of(jaxpr: Any) -> tuple[Diagnostic, ...]:
+    """What is warned of in a traced function."""
+    return (*large_constants(jaxpr), *moves_left_out(jaxpr), *own_partitions_left_out(jaxpr))
 
 
 _MAPPED = "custom_vmap_call"

@@ -112,12 +112,16 @@ def _only(builder: IRBuilder, value: SSAValue, kept: Sequence[int], vector: int)
             hlo.clamp.name, *(_only(builder, each, kept, vector) for each in owner(value).operands)
         )
     shape = (*type.shape[:vector], len(kept), *type.shape[vector + 1 :])
-    known = {_known(value, number, vector) for number in kept}
-    if len(known) == 1 and None not in known:
-        element = np.asarray(known.pop(), type.numpy)
-        return builder.one(
-            hlo.constant.name, result=TensorType(shape, type.dtype), value=Dense(element, shape)
-        )
+    known = [_known(value, number, vector) for number in kept]
+    if None not in known:
+        one = {*known}.pop() if len({*known}) == 1 else None
+        elements = np.asarray(known if one is None else one, type.numpy)
+        held = Dense(elements, shape if one is not None else elements.shape)
+        numbers = builder.one(hlo.constant.name, result=TensorType(held.shape, type.dtype), value=held)
+        if one is not None:
+            return numbers
+        result = TensorType(shape, type.dtype)
+        return builder.one(hlo.broadcast_in_dim.name, numbers, result=result, broadcast_dimensions=(vector,))
     pieces = [_slice(builder, value, vector, number) for number in kept]
     return pieces[0] if len(pieces) == 1 else builder.one(hlo.concatenate.name, *pieces, dimension=vector)
 

@@ -18,6 +18,7 @@ from shardc.backend.jax import (
     solutions,
     special,
     windows,
+    windows_of_rows,
 )
 from shardc.backend.jax.program import emit
 
@@ -34,6 +35,7 @@ PRINTERS: tuple[ModuleType, ...] = (
     solutions,
     special,
     windows,
+    windows_of_rows,
 )
 
 __all__ = ["PRINTERS", "emit"]

@@ -20,7 +20,7 @@ from shardc.backend.python.expressions import (
 )
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
-from shardc.backend.python.reductions import is_named, keepdims, reduction
+from shardc.backend.python.reductions import along, is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints, is_plain_pad, pad
@@ -270,3 +270,9 @@ def rng_bit_generator(scope: Scope, node: Node) -> Printed:
 
 
 JAX.prints(idiom.keepdims)(keepdims)
+
+
+@JAX.prints(idiom.rounded)
+def rounded(scope: Scope, node: Node) -> Expr:
+    """jnp.sum(x, axis=1) of narrow floats, which JAX adds in f32"""
+    return along(scope, node, str(node.attrs["function"]))

@@ -104,6 +104,11 @@ put_slices = _idiom(
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 repeat = _idiom("repeat", "Each slice along `axis` `count` times, one behind the other.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
+rounded = _idiom(
+    "rounded",
+    "The `function` sum, mean or var of narrow floats along `dimensions`, in f32 and then rounded, as "
+    "jax.numpy has it.",
+)
 same = _idiom("same", "The operand.")
 searchsorted = _idiom(
     "searchsorted",
@@ -121,6 +126,12 @@ solution = _idiom(
     "The matrix that a square one, the first operand, times it is the second.",
     variable="solution",
 )
+sliced_each = _idiom(
+    "sliced_each",
+    "Windows of `sizes` of rows, whose starts along the dimensions `cut` are operands after them; rows stand "
+    "in as many first dimensions as `rows` says, starts in `maps`; `from_end`: as of `sliced`.",
+    variable="windows",
+)
 stack = _idiom("stack", "Arrays side by side along a new dimension `axis`.", variable="stack")
 take = _idiom(
     "take",
@@ -137,6 +148,9 @@ take_filled = _idiom(
 )
 tile = _idiom("tile", "The array `count` times along `axis`.")
 updated = _idiom("updated", "A dynamic update; `from_end`: as of `sliced`.")
+updated_each = _idiom(
+    "updated_each", "Rows with windows replaced by the second operand's, at starts as of `sliced_each`."
+)
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
 VARIABLES = {
@@ -156,6 +170,7 @@ VARIABLES = {
         pulled_back,
         searchsorted,
         sliced,
+        sliced_each,
         solution,
         stack,
         take,

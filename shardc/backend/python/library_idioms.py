@@ -61,6 +61,7 @@ from shardc.backend.python.library_logarithms import centred, log_softmax, logad
 from shardc.backend.python.library_order import bincount
 from shardc.backend.python.library_run import Dims, Found, Other, Run, kept, matching
 from shardc.backend.python.library_search import searchsorted
+from shardc.backend.python.library_windows import sliced_each, updated_each
 from shardc.graph import Node, is_float
 from shardc.ops import chlo, hlo
 
@@ -119,6 +120,26 @@ def _var(run: Run, node: Node) -> Found:
         run.same(_mean_of(run, mean), (x, dims))
     keepdims = kept(run, x, dims, node.results[0])
     return idiom.var, [x], {"dimensions": dims, "keepdims": keepdims}
+
+
+def _rounded(run: Run, node: Node) -> Found:
+    """A sum, mean or variance of wider floats, of which the narrow ones are made again. A variance reads the
+    wider ones twice.
+    """
+    narrow = run.program.graph.type(node.results[0]).dtype
+    run.same(narrow in ("bf16", "f16"), True)
+    made = run.node(node.operands[0], hlo.reduce, idiom.keepdims, group.mean, idiom.var)
+    function = {group.mean.name: "mean", idiom.var.name: "var"}.get(made.name, "sum")
+    if function == "sum":
+        wide, dims = Run(run.program).reduced(made.results[0], "sum")
+    else:
+        wide, dims = made.operands[0], cast(Dims, made.attrs["dimensions"])
+    widened = Run(run.program).node(wide, hlo.convert)
+    (x,) = widened.operands
+    run.same([made.results[0], widened.results[0]], [node.operands[0], wide])
+    run.same([run.program.graph.type(value).dtype for value in (x, wide)], [narrow, "f32"])
+    keepdims = kept(run, x, dims, node.results[0])
+    return idiom.rounded, [x], {"function": function, "dimensions": dims, "keepdims": keepdims}
 
 
 def _softmax(run: Run, node: Node) -> Found:
@@ -219,7 +240,7 @@ MATCHERS = {
     hlo.add.name: (matching(logsumexp), *map(matching, (gelu_gradient, silu_gradient, log_softmax_gradient))),
     hlo.compare.name: tuple(map(matching, (_isnan, eye))),
     hlo.concatenate.name: tuple(map(matching, (_roll, linspace))),
-    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers, searchsorted))),
+    hlo.convert.name: tuple(map(matching, (_one_hot, eye_of_numbers, searchsorted, _rounded))),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
     idiom.factors.name: (matching(symmetrized),),
     hlo.gather.name: tuple(
@@ -238,5 +259,11 @@ MATCHERS = {
 }
 """What to try of a node, by its name, the largest first."""
 
-LAST = {hlo.concatenate.name: (matching(listed), matching(stack))}
-"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too."""
+LAST = {
+    hlo.concatenate.name: (matching(listed), matching(stack)),
+    hlo.gather.name: (matching(sliced_each),),
+    hlo.scatter.name: (matching(updated_each),),
+}
+"""What to try when all else is found: indices of gathers and scatters are columns that are joined, too, and
+windows of size 1 are elements.
+"""

@@ -13,7 +13,7 @@ from shardc.analysis.loops import Constants
 from shardc.backend.python import idiom
 from shardc.backend.python.names import source_name
 from shardc.backend.python.ranges import Range
-from shardc.graph import Graph, Node
+from shardc.graph import DTYPES, Graph, Node, is_float
 from shardc.ops import OpDef, combiner, hlo
 
 SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
@@ -92,16 +92,21 @@ class Run:
         return None if found is None or isinstance(found, np.complexfloating) else float(cast(float, found))
 
     def other(self, node: Node, number: float) -> int:
-        """The operand of a commutative operation beside one that is a number."""
+        """The operand of a commutative operation beside one that is a number, as its floats have it."""
+        dtype = self.program.graph.type(node.operands[0]).dtype
+        rounded = np.asarray(number).astype(DTYPES[dtype][1]).item() if is_float(dtype) else number
         for one, other in (node.operands, node.operands[::-1]):
             found = self._real(one)
-            if found is not None and isclose(found, number, rel_tol=1e-6):
+            if found is not None and isclose(found, rounded, rel_tol=1e-6):
                 return other
         raise Other
 
     def reduced(self, value: int, kind: str) -> tuple[int, Dims]:
         """What a reduction that begins with its neutral element reduces, and over which dimensions."""
-        made = self.node(value, hlo.reduce, idiom.keepdims)
+        made = self.node(value, hlo.reduce, idiom.keepdims, idiom.rounded)
+        if made.name == idiom.rounded.name:
+            self.same(made.attrs["function"], kind)
+            return made.operands[0], cast(Dims, made.attrs["dimensions"])
         if len(made.operands) != 2 or combiner(made.regions[0], self.program.graph) != kind:
             raise Other
         if kind == "sum" and self.number(made.operands[1]) != 0:

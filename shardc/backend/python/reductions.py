@@ -88,12 +88,17 @@ def keepdims(scope: Scope, node: Node) -> Term:
 @ARRAYS.prints(group.mean)
 def statistic(scope: Scope, node: Node) -> Expr:
     """jnp.mean(x, axis=1, keepdims=True), and others of its form by the node's name"""
+    return along(scope, node, short(node))
+
+
+def along(scope: Scope, node: Node, function: str) -> Expr:
+    """A function of the array module along the dimensions of a node."""
     dims, value = ints(node, "dimensions"), node.operands[0]
     keepdims = cast(bool, node.attrs["keepdims"])
     whole = len(dims) == scope.type(value).rank and not keepdims
     axis = None if whole else axes(dims)
     return call(
-        f"{scope.target.xp}.{short(node)}",
+        f"{scope.target.xp}.{function}",
         scope.expr(value),
         axis=axis,
         keepdims="True" if keepdims else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.backend.python.total_order import Canonical
 from shardc.graph import Graph, Node, Region, is_float
@@ -22,28 +23,46 @@ class Order(Struct, frozen=True):
 
 
 class _Key(Struct, frozen=True):
-    """The comparison of one operand's elements: its number, LT or GT, in the total order or not."""
+    """The comparison of one operand's elements: its number, LT or GT, in the total order or not; of complex
+    ones which part, the real or the imaginary.
+    """
 
     operand: int
     direction: str
     total: bool
+    part: str = ""
 
 
 def order_of(node: Node, graph: Graph, made: Mapping[int, Node]) -> Order | None:
     """The order of a sort; None if its comparator is no comparison of leading operands.
 
     `made` says what makes each value. A key is compared as it is, or after its zeros and NaNs are made equal,
-    as JAX does; several keys are compared as long as the earlier ones are equal.
+    as JAX does; several keys are compared as long as the earlier ones are equal. A complex key is its real
+    part, and where these are equal the imaginary one.
     """
     region = node.regions[0]
     comparator = _Comparator(graph, region, made)
-    keys = comparator.keys(region.results[0])
+    found = comparator.keys(region.results[0])
+    keys = None if found is None else _of_whole_numbers(found)
     if keys is None or [key.operand for key in keys] != list(range(len(keys))):
         return None
     if len(keys) == 1:
         return Order(1, keys[0].direction == "GT", keys[0].total)
     plain = all(key.direction == "LT" and not key.total for key in keys)
     return Order(len(keys), False, False) if plain else None
+
+
+def _of_whole_numbers(keys: list[_Key]) -> list[_Key] | None:
+    """The keys with both parts of a complex number as one; None if one stands without the other."""
+    whole = list[_Key]()
+    rest = iter(keys)
+    for key in rest:
+        if key.part:
+            other = next(rest, None)
+            if key.part != hlo.real.name or other != replace(key, part=hlo.imag.name):
+                return None
+        whole.append(replace(key, part=""))
+    return whole
 
 
 _SWAPPED = {"LT": "GT", "GT": "LT", "EQ": "EQ"}
@@ -85,7 +104,7 @@ class _Comparator:
         major, tie, minor = self._key(first), self._key(equal), self.keys(rest)
         if major is None or tie is None or minor is None or major.direction == "EQ":
             return None
-        if tie != _Key(major.operand, "EQ", major.total):
+        if tie != replace(major, direction="EQ"):
             return None
         return [major, *minor]
 
@@ -96,17 +115,19 @@ class _Comparator:
             return None
         left, right = (self._element(side) for side in node.operands)
         direction = str(node.attrs["comparison_direction"])
-        if left is None or right is None or left[1] != right[1] or direction not in _SWAPPED:
+        if left is None or right is None or left[1:] != right[1:] or direction not in _SWAPPED:
             return None
         if left[0] // 2 != right[0] // 2 or left[0] == right[0]:
             return None
         float_ = is_float(self._graph.type(node.operands[0]).dtype)
         total = float_ and node.attrs.get("compare_type") == "TOTALORDER" and not left[1]
-        return _Key(left[0] // 2, direction if left[0] < right[0] else _SWAPPED[direction], total)
+        return _Key(left[0] // 2, direction if left[0] < right[0] else _SWAPPED[direction], total, left[2])
 
-    def _element(self, value: int) -> tuple[int, bool] | None:
-        """The argument that a value is, and whether its zeros and NaNs were made equal."""
-        if value in self._args:
-            return self._args[value], False
+    def _element(self, value: int) -> tuple[int, bool, str] | None:
+        """The argument that a value is, whether its zeros and NaNs were made equal, and which part it is."""
         source = self._canonical.source(value)
-        return (self._args[source], True) if source in self._args else None
+        own = value if source is None else source
+        made = self._made.get(own)
+        of_complex = made is not None and made.name in (hlo.real.name, hlo.imag.name)
+        whole, part = (made.operands[0], made.name) if made is not None and of_complex else (own, "")
+        return (self._args[whole], source is not None, part) if whole in self._args else None

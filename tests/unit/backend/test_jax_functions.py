@@ -95,6 +95,20 @@ def sorts(x, k, v):
     return jnp.sort(x, 0), jnp.sort(x, 0, descending=True), jnp.argsort(x, 1), *pairs, *lax.top_k(x, 2)
 
 
+def complex_sorts(x, k):
+    """By the real part, and where these are equal by the imaginary one; NaN is the greatest of either."""
+    return jnp.sort(x, 0), jnp.sort(x, descending=True), jnp.argsort(x, 0), *lax.sort((x, k), num_keys=2)
+
+
+COMPLEX = i(8, 4, low=-1, high=2) + 1j * i(8, 4, low=-1, high=2)
+COMPLEX[0, 1], COMPLEX[3, 1], COMPLEX[2, 2], COMPLEX[4, 2] = (
+    np.nan,
+    complex(1, np.nan),
+    np.inf,
+    complex(-0.0, 1),
+)
+
+
 def reductions(x):
     both = lax.reduce((x, x), (jnp.float32(0), jnp.float32(1)), lambda a, b: (a[0] + b[0], a[1] * b[1]), (1,))
     folded = lax.reduce(x, jnp.float32(1), lambda a, b: a * b + a + b, (1,))
@@ -155,6 +169,7 @@ CASES = {
     "moves": (moves, f(4, 6)),
     "cumulative": (cumulative, f(4, 6)),
     "sorts": (sorts, f(6, 3), i(20), i(20)),
+    "sorts of complex numbers": (complex_sorts, COMPLEX.astype(np.complex64), i(8, 4)),
     "reductions": (reductions, f(4, 3)),
     "convolution": (lambda x, w: jax.grad(conv, argnums=(0, 1))(x, w), f(2, 3, 8, 8), f(5, 3, 3, 3)),
     "pooling": (lambda x: jax.grad(lambda x: (maxpool(x) ** 2).sum())(x), f(2, 8, 8)),

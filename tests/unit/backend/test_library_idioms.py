@@ -398,6 +398,38 @@ def test_an_idiom(name: str) -> None:
             assert_near(one, other, terms=16)
 
 
+NARROW: dict[str, tuple[Any, str]] = {
+    "sum": (lambda x: jnp.sum(x, axis=1), "jnp.sum(x, axis=1)"),
+    "sum of all": (lambda x: jnp.sum(x, keepdims=True), "jnp.sum(x, axis=(0, 1), keepdims=True)"),
+    "mean": (lambda x: jnp.mean(x, axis=1, keepdims=True), "jnp.mean(x, axis=1, keepdims=True)"),
+    "var": (lambda x: jnp.var(x, axis=0), "jnp.var(x, axis=0)"),
+    "softmax": (jax.nn.softmax, "jax.nn.softmax(x, axis=-1)"),
+    "log_softmax": (jax.nn.log_softmax, "jax.nn.log_softmax(x, axis=-1)"),
+    "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=-1), "jax.nn.logsumexp(x, axis=-1)"),
+    "gelu": (jax.nn.gelu, "jax.nn.gelu(x)"),
+    "exact gelu": (lambda x: jax.nn.gelu(x, approximate=False), "jax.nn.gelu(x, approximate=False)"),
+    "silu": (jax.nn.silu, "jax.nn.silu(x)"),
+    "a sum that is rounded to another type": (
+        lambda x: jnp.sum(x.astype(jnp.float32), axis=1).astype(jnp.float8_e5m2),
+        "jnp.sum(x.astype(jnp.float32), axis=1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+@pytest.mark.parametrize("name", NARROW)
+def test_an_idiom_of_narrow_floats(name: str, dtype: Any) -> None:
+    """JAX adds them in f32, and has their constants rounded; NumPy's own functions do not."""
+    function, text = NARROW[name]
+    x = X.astype(dtype)
+    for target in ("jax", "numpy"):
+        program = shardc.from_jax(function, x, target=target)
+        assert target == "numpy" or text in program.source
+        want = jax.jit(function)(x)
+        assert (np.asarray(program.main(x)).dtype, np.shape(program.main(x))) == (want.dtype, want.shape)
+        assert_near(program.main(x), want, terms=16)
+
+
 def test_a_mean_over_a_split_dimension_stays() -> None:
     """A device divides by the count of all."""
     mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))

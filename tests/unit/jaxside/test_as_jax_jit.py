@@ -18,6 +18,7 @@ import pytest
 
 import shardc
 from shardc.diagnostics import ShardcError
+from tests.tolerance import assert_near
 from tests.unit.jaxside.conftest import same
 
 jax = pytest.importorskip("jax")
@@ -304,6 +305,22 @@ def test_moves_to_host_memory_are_left_out_with_a_warning(pod, x):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shardc.jit(lambda x: jax.device_put(x, pod.way("model")))(x)
+
+
+def test_a_function_that_says_how_it_is_partitioned_is_what_it_computes(pod):
+    partitioning = pytest.importorskip("jax.experimental.custom_partitioning")
+    own = partitioning.custom_partitioning(lambda x: jnp.sin(x) + 1)
+    own.def_partition(
+        partition=lambda mesh, args, result: (mesh, jnp.sin, result.sharding, (args[0].sharding,)),
+        infer_sharding_from_operands=lambda mesh, args, result: args[0].sharding,
+        sharding_rule="i -> i",
+    )
+    x = pod.put(np.arange(8, dtype=np.float32), "data")
+    function = shardc.jit(lambda x: 2 * own(x))
+    with pytest.warns(UserWarning, match="says how a function would be split: left out"):
+        found = function(x)
+    assert_near(found, 2 * np.sin(np.arange(8.0)) + 2, dtype="f32")
+    assert "all_gather" not in function.lower(x).source
 
 
 def test_from_several_threads(pod):
