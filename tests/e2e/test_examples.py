@@ -19,6 +19,7 @@ from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import random_inputs, saved_as
 from shardc.runtime.trees import leaves
 from tests.tolerance import assert_right
+from tests.xla_flags import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))
@@ -47,7 +48,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert shardc([str(path), "-o", str(folder / f"{path.stem}.py")]) == 0
         (folder / f"{path.stem}.in").write_bytes(pickle.dumps(_arguments(path)))
     names = [path.stem for path in PROGRAMS]
-    environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
+    environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder), "XLA_FLAGS": QUICK}
     done = subprocess.run(
         [sys.executable, "-c", RUN_ALL, *names], cwd=folder, env=environment, capture_output=True, text=True
     )
