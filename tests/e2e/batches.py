@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from math import prod
 from pathlib import Path
 
@@ -26,16 +25,13 @@ from shardc.interpret.arguments import arguments
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from tests.tolerance import assert_right
+from tests.xla_flags import QUICK
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.shard"))
 PROGRAMS = sorted((ROOT / "tests/e2e/programs").glob("*.shard"))
 LIMIT = 1500
 """Seconds of a start, for machines that are busy with other things."""
-
-UNOPTIMIZED = "--xla_backend_optimization_level=0"
-UNFUSED = "--xla_cpu_use_fusion_emitters=false"
-"""Known to the JAX that `dev` pins; JAX 0.12 has no such flag."""
 
 Programs = Iterator[tuple[str, str, Callable[[], str]]]
 """Name, file, and what gives the text."""
@@ -91,15 +87,10 @@ def _compiled(
 
 
 def on_gloo(folder: Path) -> Results:
-    """Run the programs of a folder on 4 processes of 2 devices; their results, joined.
-
-    XLA optimizes and fuses little: that takes a quarter of the time, and is not what is tested.
-    """
-    known = tuple(map(int, version("jax").split(".")[:2])) < (0, 12)
-    flags = f"{UNOPTIMIZED} {UNFUSED}" if known else UNOPTIMIZED
+    """Run the programs of a folder on 4 processes of 2 devices; their results, joined."""
     batch = str(Path(__file__).with_name("gloo_batch.py"))
     start = [sys.executable, "-m", "shardc.cli.shardc", "run", batch, "-n", "4", "--devices", "2"]
-    _started([*start, "--limit", str(LIMIT), "--", str(folder)], folder, XLA_FLAGS=flags)
+    _started([*start, "--limit", str(LIMIT), "--", str(folder)], folder, XLA_FLAGS=QUICK)
     made = [pickle.loads((folder / f"results-{process}").read_bytes()) for process in range(4)]
     return {
         name: [_joined(name, [of[name][number] for of in made]) for number in range(len(made[0][name]))]

@@ -33,6 +33,7 @@ from shardc.ops import sent
 from shardc.passes.pipeline import run_to
 from shardc.runtime.trees import leaves
 from tests.tolerance import assert_right
+from tests.xla_flags import QUICK
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.shard"))
 
@@ -94,7 +95,7 @@ def jax_results(
     for name, program in compiled.items():
         (folder / f"{name}.py").write_text(emit_jax(program.local))
         (folder / f"{name}.in").write_bytes(pickle.dumps(program.arguments))
-    environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
+    environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder), "XLA_FLAGS": QUICK}
     command = [sys.executable, "-c", RUN_ALL, *compiled]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jax")
-pytest.importorskip("sklearn")
 
 import jax
 
@@ -21,6 +20,12 @@ from shardc.interpret.run import run
 from tests.tolerance import assert_near
 
 EXAMPLE = Path(__file__).parents[2] / "examples/training"
+
+
+@pytest.fixture(autouse=True)
+def _what_the_demo_imports() -> None:
+    """Not where tests are collected: that is seconds of each worker."""
+    pytest.importorskip("sklearn")
 
 
 def test_the_gradient_is_that_of_the_emitted_loss(monkeypatch: pytest.MonkeyPatch):

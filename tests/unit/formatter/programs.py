@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from shardc.diagnostics import ShardcError
@@ -19,7 +21,8 @@ _BLOCK = re.compile(r"^```shard(?: error)?\n(.*?)^```$", re.MULTILINE | re.DOTAL
 _SHOWS_THE_FORMATTER = "$ shardc fmt"
 
 
-def programs() -> dict[str, str]:
+@cache
+def programs() -> Mapping[str, str]:
     """Every text that parses, by its name."""
     found = {
         str(path.relative_to(ROOT)): _text(path)
