@@ -56,6 +56,7 @@ PIPELINE = (
     Entry("sharded", "unmerge-dimensions"),
     Entry("sharded", "check"),
     Entry("collectives", "require-rules"),
+    Entry("collectives", "drop-unused"),
     Entry("collectives", "fold-padding"),
     Entry("collectives", "join-padded"),
     Entry("collectives", "join-slices"),
