@@ -169,23 +169,19 @@ def _leaf(value: SSAValue, frame: Frame, builder: IRBuilder) -> SSAValue:
             made = builder.one(old.name, source, result=result, broadcast_dimensions=_ints(old, _DIMS))
             return _marked(made, old)
         starts = [0 if dim in frame else start for dim, start in enumerate(_ints(old, "start_indices"))]
-        shape = tuple(
-            type_of(source.type).shape[dim] if dim in frame else n for dim, n in enumerate(type.shape)
-        )
-        value = _part(source, starts, shape, old, builder)
         widths = [_widths(old, dim, frame[dim]) if dim in frame else (0, 0) for dim in range(type.rank)]
-        if not any(map(any, widths)):
-            return value
-        low, high = zip(*widths, strict=True)
-        padded = builder.one(
-            hlo.pad.name,
-            value,
-            scalar(builder, 0, type.with_shape(())),
-            edge_padding_low=low,
-            edge_padding_high=high,
-            interior_padding=(0,) * type.rank,
-        )
-        return _marked(padded, old)
+        if any(map(any, widths)):
+            low, high = zip(*widths, strict=True)
+            moved = builder.one(
+                hlo.pad.name,
+                source,
+                scalar(builder, 0, type.with_shape(())),
+                edge_padding_low=low,
+                edge_padding_high=high,
+                interior_padding=(0,) * type.rank,
+            )
+            source = _marked(moved, old)
+        return _part(source, starts, result.shape, old, builder)
 
 
 def _like(old: Operation, operands: list[SSAValue], frame: Frame) -> SSAValue:

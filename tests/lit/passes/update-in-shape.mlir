@@ -28,8 +28,8 @@ func.func @interior(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r
 // What is added, to a box that ends with the tensor; the dimension that is whole stays a box. What a scalar
 // says is the same everywhere. Another user of the update gets it as a slice.
 // CHECK-LABEL: @added
-// CHECK: [[ROWS:%.*]] = stablehlo.slice %x [0:64, 1:8]
-// CHECK: [[MOVED:%.*]] = stablehlo.pad [[ROWS]], {{%.*}}, low = [1, 0], high = [-1, 0], interior = [0, 0]
+// CHECK: [[ROWS:%.*]] = stablehlo.pad %x, {{%.*}}, low = [1, 0], high = [-1, 0], interior = [0, 0]
+// CHECK: [[MOVED:%.*]] = stablehlo.slice [[ROWS]] [0:64, 1:8]
 // CHECK: [[FACTOR:%.*]] = stablehlo.broadcast_in_dim %s, dims = [] {{.*}} -> tensor<64x7xf32>
 // CHECK: [[SCALED:%.*]] = stablehlo.multiply [[MOVED]], [[FACTOR]]
 // CHECK: [[TERM:%.*]] = stablehlo.negate [[SCALED]]
