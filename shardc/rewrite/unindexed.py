@@ -51,7 +51,7 @@ def unindexed(op: Operation, builder: IRBuilder) -> bool:
     indices = op.operands[1]
     gone = [number for number, dim in enumerate(mapped) if dim in whole]
     if isinstance(attr, ScatterAttr):
-        gone = [number for number in gone if _known(indices, number, vector) == 0]
+        gone = [number for number in gone if component(indices, number, vector) == 0]
     kept = [number for number in range(len(mapped)) if number not in gone]
     if not gone or not kept or not _has_parts(indices, vector):
         return False
@@ -112,7 +112,7 @@ def _only(builder: IRBuilder, value: SSAValue, kept: Sequence[int], vector: int)
             hlo.clamp.name, *(_only(builder, each, kept, vector) for each in owner(value).operands)
         )
     shape = (*type.shape[:vector], len(kept), *type.shape[vector + 1 :])
-    known = [_known(value, number, vector) for number in kept]
+    known = [component(value, number, vector) for number in kept]
     if None not in known:
         one = {*known}.pop() if len({*known}) == 1 else None
         elements = np.asarray(known if one is None else one, type.numpy)
@@ -136,7 +136,7 @@ def _slice(builder: IRBuilder, value: SSAValue, dim: int, place: int) -> SSAValu
     )
 
 
-def _known(value: SSAValue, number: int, vector: int | None) -> int | None:
+def component(value: SSAValue, number: int, vector: int | None) -> int | None:
     """The whole number that a component of indices is everywhere; `vector` is None where all are alike."""
     element = splat_of(value)
     if element is not None:
@@ -151,14 +151,14 @@ def _known(value: SSAValue, number: int, vector: int | None) -> int | None:
         dims = cast("tuple[int, ...]", python_of(owner(value).properties["broadcast_dimensions"]))
         (source,) = owner(value).operands
         if vector not in dims:
-            return _known(source, number, None)
+            return component(source, number, None)
         at = dims.index(vector)
-        return _known(source, number, at if type_of(source.type).shape[at] > 1 else None)
+        return component(source, number, at if type_of(source.type).shape[at] > 1 else None)
     if vector is not None and _is_joined(value, vector):
-        return _known(owner(value).operands[number], 0, None)
+        return component(owner(value).operands[number], 0, None)
     if made_by(value, *_ENDS, hlo.clamp.name):
         given = [
-            _known(each, number, vector if type_of(each.type).shape else None)
+            component(each, number, vector if type_of(each.type).shape else None)
             for each in owner(value).operands
         ]
         return _limited(owner(value).name, given)

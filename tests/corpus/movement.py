@@ -28,6 +28,14 @@ CASES = {
     ),
     "pad_negative": case(lambda x: lax.pad(x, 0.0, ((-2, 2, 0), (1, -1, 1))), "f32[8@x, 16@y]"),
     "pad_modes": case(lambda x: [jnp.pad(x, 1, mode="edge"), jnp.pad(x, 1, mode="reflect")], "f32[8@x, 4@y]"),
+    "interior": case(
+        lambda x: [
+            x.at[1:-1, 1:-1].set(x[:-2, 1:-1] + x[2:, 1:-1] * x[1:-1, 2:] / x[1:-1, :-2]),
+            x.at[:-1].add(2.0 * (x[1:] - x[:-1])),
+            x.at[1:].max(jnp.maximum(x[:-1], 0.0)),
+        ],
+        "f32[16@x, 16@y]",
+    ),
     "roll": case(lambda x: [jnp.roll(x, 3, 0), jnp.roll(x, -1, 1)], "f32[8@x, 16@y]"),
     "flip": case(lambda x: [jnp.flip(x, 0), jnp.rot90(x)], "f32[8@x, 16@y]"),
     "tile_repeat": case(
