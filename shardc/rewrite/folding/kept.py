@@ -35,6 +35,7 @@ from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
+from shardc.dialects.nested import nested
 from shardc.ops import hlo
 from shardc.planning.effort import counting, spend
 from shardc.rewrite.constants import constant_of
@@ -119,7 +120,7 @@ def _seen(op: Operation) -> dict[str, Attribute]:
 
 def _constants(module: ModuleOp) -> list[str | None]:
     """The numbers of a program's constants, in order, with their dtypes; None of other arrays."""
-    held = (constant_of(op.results[0]) for op in module.walk() if op.name == hlo.constant.name)
+    held = (constant_of(op.results[0]) for op in nested([module]) if op.name == hlo.constant.name)
     return [None if each is None else f"{each.data.dtype} {each.data.tobytes().hex()}" for each in held]
 
 

@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import dense
 from shardc.dialects.dense import DenseAttr
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, TensorType
@@ -56,7 +57,7 @@ def put_number(op: Operation, number: Dense) -> None:
 
 def numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
     """The constants of which each layer has its own, with the places that one stands for."""
-    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
+    found = (op for op in nested([module]) if LAYER in op.attributes and is_number(op))
     return ((op, places_of(op)) for op in found)
 
 
@@ -80,8 +81,8 @@ def drop_equal_numbers(shared: SharedGraph) -> None:
     """Let constants that are equal in all layers be constants like others."""
     equal = {slot for slot, row in rows_of(shared.module).items() if len(set(row)) == 1}
     changed = False
-    for op in shared.module.walk() if equal else ():
-        places = places_of(op) if LAYER in op.attributes else []
+    for op in nested([shared.module]) if equal else ():
+        places = places_of(op) if LAYER in op.attributes and op.name == hlo.constant.name else []
         if places and all(slot in equal for slot, _ in places):
             del op.attributes[LAYER]
             changed = True

@@ -16,11 +16,11 @@ from typing import cast
 from xdsl.ir import Operation
 
 from shardc.dialects.convert import attribute_of, python_of
+from shardc.dialects.snapshot import LAYER
 
 FOLDED = "shardc.folded"
 """What the module says of the layers that it lacks, stack by stack (notes.py)."""
 
-LAYER = "shardc.layer"
 TIMES = "shardc.times"
 
 TOLD_APART = "shardc.told_apart"
