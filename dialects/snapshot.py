@@ -20,7 +20,7 @@ from xdsl.irdl import IRDLOperation
 from shardc.collector import no_garbage_collection
 from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
-from shardc.dialects.convert import python_attrs
+from shardc.dialects.convert import python_attrs, python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
@@ -38,6 +38,9 @@ DOC = "shardc.doc"
 
 ABOUT = "shardc.about"
 """The attribute of a module with what its author says of it."""
+
+LAYER = "shardc.layer"
+"""The attribute of an operation with the layer that it is of (rewrite/folding/places.py)."""
 
 
 class Snapshot(Struct):
@@ -106,7 +109,8 @@ class _Reader:
         hint = ssa.name_hint
         if hint and loc.name is None:
             loc = loc.named(hint)
-        type = self.types.get(id(ssa.type)) or self.type(ssa.type)
+        attr = ssa.type
+        type = self.types.get(id(attr)) or self.type(attr)
         values.append(Value(number, type, loc, sharding))
         self.result.ssa.append(ssa)
         self.numbers[id(ssa)] = number
@@ -130,7 +134,8 @@ class _Reader:
                 attrs = _from_the_front(attrs, self.type(op.operands[0].type).rank)
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
-        operands = tuple([numbers[id(v)] for v in op.operands])
+        used = op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+        operands = tuple([numbers[id(v)] for v in used])
         node = Node(number, name, operands, (), attrs, (), loc)
         if regions:
             node.regions = tuple([self.body(region, mesh, loc) for region in regions])
@@ -164,6 +169,9 @@ class _Reader:
 
     def attributes(self, op: Operation, mesh: Mesh | None) -> dict[str, object]:
         properties, attributes = op.properties, op.attributes
+        place = attributes.get(LAYER) if attributes else None
+        if place is not None:  # each has its own
+            attributes = {name: attr for name, attr in attributes.items() if name != LAYER}
         key = (op.name, id(mesh), *properties, *map(id, properties.values()))
         if attributes:
             key = (*key, *attributes, *map(id, attributes.values()))
@@ -173,11 +181,11 @@ class _Reader:
             beside = own_mesh(op, self.graph.meshes) or mesh
             known = python_attrs(properties, attributes, own, self.graph.meshes, beside)
             self.attrs[key] = known
-        return known
+        return known if place is None else {**known, LAYER: python_of(place)}
 
     def result_shardings(self, op: Operation) -> Sequence[Sharding | None]:
         """Those of all results, or nothing."""
-        attr = op.attributes.get(SHARDING)
+        attr = op.attributes.get(SHARDING) if op.attributes else None
         if attr is None or not isinstance(attr, ShardingPerValueAttr) or not op.results:
             return ()
         partial = op.attributes.get(PARTIAL)

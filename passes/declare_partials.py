@@ -33,13 +33,13 @@ from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.snapshot import Snapshot
+from shardc.dialects.snapshot import LAYER, Snapshot
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Axis, merge, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
 
-CALL, LAYER = "shardc.call", "shardc.layer"
+CALL = "shardc.call"
 
 
 class DeclarePartials(GraphPass):

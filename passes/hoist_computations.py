@@ -59,7 +59,7 @@ class HoistComputations(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap = shared.snapshot()
-        loops = [op for op in snap.ops if isinstance(op, WhileOp) and not _is_per_device(op)]
+        loops = [op for op in snap.ops if type(op) is WhileOp and not _is_per_device(op)]
         if not loops:
             return False
         costly, movable = _kinds(snap)

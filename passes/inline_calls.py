@@ -32,6 +32,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING
@@ -96,7 +97,7 @@ def _size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> int:
     while waiting:
         function = waiting[-1]
         if function not in callees:
-            ops = [*function.body.walk()]
+            ops = nested([function])[1:]
             called = (functions.get(_symbol(op)) for op in ops)
             callees[function] = [callee for callee in called if callee is not None]
             sizes[function] = -len(ops)  # until those of its callees are known
@@ -110,9 +111,9 @@ def _size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> int:
 
 def _symbol(op: Operation) -> str:
     """The function an operation calls; empty if it calls none."""
-    if isinstance(op, CallOp):
+    if type(op) is CallOp:
         return op.callee.string_value()
-    return op.decomposition.string_value() if isinstance(op, CompositeOp) else ""
+    return op.decomposition.string_value() if type(op) is CompositeOp else ""
 
 
 class _Named(Struct):
@@ -161,14 +162,14 @@ class _Inliner:
                     here.result.tell()
                 bodies.pop()
                 continue
-            if isinstance(op, CallOp | CompositeOp):
+            if type(op) is CallOp or type(op) is CompositeOp:
                 bodies.append(self._call(op, here))
-            elif isinstance(op, NamedComputationOp):
+            elif type(op) is NamedComputationOp:
                 bodies.append(_Body(iter([*op.body.block.ops][:-1]), here.path, here.stack))
                 self._replaced(op, _open(op, here.path))
             elif (branch := known_branch(op)) is not None:
                 bodies.append(self._taken(op, branch, here))
-            else:
+            elif op.regions:
                 inner = [block for region in op.regions for block in region.blocks]
                 bodies += [_Body(iter([*block.ops]), here.path, here.stack) for block in reversed(inner)]
 

@@ -27,6 +27,7 @@ from itertools import groupby
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
 
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
@@ -49,7 +50,7 @@ class OutlineCalls(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         lift_numbers(shared)
-        marked = [(op, path) for op in shared.module.walk() if (path := _path(op))]
+        marked = [(op, path) for op in nested([shared.module]) if (path := _path(op))]
         if not marked:
             return False
         if _FROM_JAX in shared.module.attributes:
@@ -58,7 +59,7 @@ class OutlineCalls(GraphPass):
         functions, calls = Functions(shared), _calls(path for _, path in marked)
         for body in manual_bodies(shared.module) if marked else ():
             _outline(functions, body, 0, calls)
-        for op in shared.module.walk() if functions.made else [op for op, _ in marked]:
+        for op in nested([shared.module]) if functions.made else [op for op, _ in marked]:
             op.attributes.pop(CALL, None)
         if not functions.made:
             shared.noted(CALL)

@@ -26,6 +26,7 @@ from itertools import accumulate, pairwise
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
@@ -35,7 +36,7 @@ from shardc.rewrite.common_names import common_name, name_of, share_names
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
-from shardc.rewrite.outline import Functions, Names, inputs, manual_bodies, nested, outputs
+from shardc.rewrite.outline import Functions, Names, inputs, manual_bodies, outputs
 
 LEAST = 24
 NAME = "layer"
@@ -181,7 +182,7 @@ def _step(op: Operation, place: dict[Operation, int]) -> Operation | None:
 
 def _kind(op: Operation, alike: Alike) -> _Key:
     """What two operations have in common that do the same to tensors of the same types."""
-    inside = tuple(_kind(inner, alike) for region in op.regions for inner in region.walk())
+    inside = tuple(_kind(inner, alike) for inner in nested([op])[1:])
     attributes = (pair for pair in op.attributes.items() if not pair[0].startswith("shardc."))
     own, properties = (
         tuple(sorted((key, alike.number(attr)) for key, attr in pairs))

@@ -101,6 +101,8 @@ def _check_operations(graph: Graph) -> None:
 def _problem(node: Node, graph: Graph) -> _Problem | None:
     if node.name == hlo.compare.name:
         return _comparison(node, graph)
+    if "call_target_name" not in node.attrs:
+        return _effect(node)
     return _effect(node) or _ragged(node) or _order(node) or _memory(node)
 
 

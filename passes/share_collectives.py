@@ -46,7 +46,7 @@ from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.numbers import is_number, rows_of
-from shardc.rewrite.folding.places import TOLD_APART, Slot, places_of
+from shardc.rewrite.folding.places import FOLDED, TOLD_APART, Slot, places_of
 from shardc.rewrite.same_extremes import take_of_plain
 
 REASON = "shardc.reason"
@@ -64,9 +64,10 @@ class ShareCollectives(GraphPass):
         around = _around(body)
         blocks = [op.body.block for op in body.block.ops if isinstance(op, FuncOp) and op in around]
         holders, rows = Counter(op.name for op in around), _numbers(shared.module)
-        apart = [_Sharer(around, holders, _alike(_apart), False).block(block) for block in blocks if rows]
+        folded = FOLDED in shared.module.attributes
+        apart = [_Sharer(around, holders, _alike(_apart), False).block(block) for block in blocks if folded]
         shared_pairs = [_Sharer(around, holders, _alike(partial(_identity, rows))).block(b) for b in blocks]
-        if rows and shared_pairs != apart:
+        if folded and shared_pairs != apart:
             shared.module.attributes[TOLD_APART] = UnitAttr()
         if any(shared_pairs):
             region_dce(body)
@@ -99,9 +100,10 @@ def _identity(numbers: Mapping[Slot, Hashable], op: Operation) -> Hashable:
     """What tells operations apart: a number is one in all layers, or that of its layer alone."""
     if op.has_trait(Fresh):
         return op
-    if numbers and is_number(op):
+    if is_number(op):
         (slot, layer), *_ = places_of(op)
-        return op.name if numbers[slot] is None else (op.name, slot[0], numbers[slot], layer)
+        own = numbers.get(slot)
+        return op.name if own is None else (op.name, slot[0], own, layer)
     return op.name
 
 

@@ -31,6 +31,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
@@ -58,7 +59,7 @@ class SimplifyLocal(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         module, builder = shared.module, IRBuilder(shared.module)
-        for op in list(module.walk()):
+        for op in nested([module]):
             if not has(op.name, Trait.COLLECTIVE):
                 op.attributes.pop(REASON, None)  # nobody asks, and equal operations would not be equal
             simplify = IDENTITIES.get(op.name)
@@ -71,7 +72,7 @@ class SimplifyLocal(GraphPass):
         cse(module)
         while merge_equal_groups(module) or merge_equal_bodies(module) or merge_equal_results(module):
             cse(module)
-        for op in list(module.walk()):  # now that what is used twice is one
+        for op in nested([module]):  # now that what is used twice is one
             total = sum_of_numbers(op, builder)
             if total is not None:
                 Rewriter.replace_op(op, [], [total])

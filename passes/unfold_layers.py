@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
@@ -52,7 +53,7 @@ class UnfoldLayers(GraphPass):
             if stack.removed:
                 unfold(shared.module, stack)
         del shared.module.attributes[FOLDED]
-        for op in shared.module.walk():
+        for op in nested([shared.module]):
             op.attributes.pop(LAYER, None)
             op.attributes.pop(TIMES, None)
         shared.drop()

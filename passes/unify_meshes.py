@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation
 
 from shardc.dialects.arrays import is_array
+from shardc.dialects.nested import nested
 from shardc.dialects.op_attributes import spmd_axes
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, ShardingPerValueAttr
@@ -78,7 +79,8 @@ class UnifyMeshes(GraphPass):
 
 def _used(module: ModuleOp) -> list[str]:
     """The meshes that shardings name, in program order."""
-    attrs = {id(attr): attr for op in module.walk() for attr in _attributes(op).values()}
+    held = (held for op in nested([module]) for held in (op.properties, op.attributes))
+    attrs = {id(attr): attr for each in held for attr in each.values()}
     refs = (ref for attr in attrs.values() for ref in _refs(attr))
     return list(dict.fromkeys(ref.mesh for ref in refs if isinstance(ref.mesh, str)))
 
@@ -117,7 +119,7 @@ class _Translation(Struct, frozen=True):
     target: Mesh
 
     def edits(self, module: ModuleOp) -> Iterator[Edit]:
-        for op in module.walk():
+        for op in nested([module]):
             if isinstance(op, MeshOp):
                 continue
             if isinstance(op, CollectiveOp) and any(map(self._foreign, _refs(op.properties["out_sharding"]))):

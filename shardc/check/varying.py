@@ -78,6 +78,8 @@ class Checker:
     ) -> None:
         self.graph, self.parts, self.manual, self.states = graph, parts, manual, states
         self.makers: dict[int, Node] = {}
+        self.called: dict[str, tuple[list[State], list[State]]] = {}
+        """What each function was last called with, and what came of it."""
 
     def region(self, region: Region, args: Sequence[State]) -> list[State]:
         """The states of a region's results, given those of its arguments."""
@@ -119,8 +121,10 @@ class Checker:
 
     def call(self, node: Node) -> list[State]:
         """The callee, with the states of these arguments."""
-        callee = self.graph.functions[cast(str, node.attrs["callee"])]
-        return self.region(callee.body, self.site(node).states)
+        name, args = cast(str, node.attrs["callee"]), [*self.site(node).states]
+        if name not in self.called or self.called[name][0] != args:
+            self.called[name] = args, self.region(self.graph.functions[name].body, args)
+        return self.called[name][1]
 
     def loop(self, node: Node) -> list[State]:
         """A while: what is carried has a state that one more turn does not change."""
@@ -137,6 +141,7 @@ class Checker:
             if repeated == carried:
                 break
             carried = repeated
+        self.called.clear()  # what it warned of was not heard
         self._iterate(node, condition, body, carried)
         return carried
 

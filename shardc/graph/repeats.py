@@ -8,7 +8,7 @@ distances of equal elements, so the time is about that of sorting.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -57,11 +57,14 @@ def repeats(elements: Sequence[Hashable], least: int) -> list[Repeat]:
 
 def _periods(ids: Sequence[int], least: int) -> list[int]:
     """The most frequent distances between an element and the next few equal ones."""
-    counts: Counter[int] = Counter()
+    counts: dict[int, int] = {}
     recent: defaultdict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_NEXT))
     for place, element in enumerate(ids):
-        counts.update(place - earlier for earlier in recent[element] if place - earlier >= least)
-        recent[element].append(place)
+        places = recent[element]
+        for earlier in places:
+            if place - earlier >= least:
+                counts[place - earlier] = counts.get(place - earlier, 0) + 1
+        places.append(place)
     return [p for p, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_PERIODS]]
 
 

@@ -47,9 +47,10 @@ class Alike(Struct):
         if op.regions:
             return (self.key(op, lambda _: None), *[self.number(value.type) for value in op.operands])
         number = self.number
+        used = op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
         return (
             self.named(op),
-            tuple([number(value.type) for value in op.operands]),
+            tuple([number(value.type) for value in used]),
             tuple([number(result.type) for result in op.results]),
             self._pairs(op.properties),
             self._noted(op),
@@ -72,9 +73,10 @@ class Alike(Struct):
         return (*keys, tuple([inside[value] for value in results]))
 
     def _key(self, op: Operation, number: Number, inside: dict[SSAValue, int]) -> Hashable:
+        used = op._operands  # pyright: ignore[reportPrivateUsage]
         return (
             self.named(op),
-            tuple([inside[v] if v in inside else (number(v),) for v in op.operands]),
+            tuple([inside[v] if v in inside else (number(v),) for v in used]),
             tuple([self.number(result.type) for result in op.results]),
             self._pairs(op.properties),
             self._noted(op),

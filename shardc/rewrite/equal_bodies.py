@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
+from shardc.dialects.nested import nested
 from shardc.ops import Trait, has, hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.outline import REASON, has_effect
@@ -34,7 +35,7 @@ def merge_equal_bodies(module: ModuleOp) -> bool:
             has(inner.name, Trait.EFFECT)
             or has_effect(inner)
             or (isinstance(inner, CallOp) and callee_does_more(inner.callee.string_value()))
-            for inner in op.walk()
+            for inner in nested([op])
         )
 
     def callee_does_more(name: str) -> bool:
@@ -59,5 +60,5 @@ def merge_equal_bodies(module: ModuleOp) -> bool:
         return changed
 
     alike = Alike(ignored=lambda name: name == REASON)
-    blocks = [block for op in module.walk() for region in op.regions for block in region.blocks]
+    blocks = [block for op in nested([module]) for region in op.regions for block in region.blocks]
     return any([merged(block, alike) for block in blocks if block.parent is not None])

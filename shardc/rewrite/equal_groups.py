@@ -16,13 +16,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from shardc.dialects.nested import nested
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.outline import GROUP, REASON
 
 
 def merge_equal_groups(module: ModuleOp) -> bool:
     """Whether there were any."""
-    blocks = [block for op in module.walk() for region in op.regions for block in region.blocks]
+    blocks = [block for op in nested([module]) for region in op.regions for block in region.blocks]
     return any([_merged(block) for block in blocks])
 
 

@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardc.analysis.marks import EFFECT
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
@@ -147,7 +148,7 @@ class Functions(Struct, dict=True):
         places = [place for op in ops for place in places_of(op)]
         if places:
             note_places(call, places)
-        if any(has_effect(inner) for op in ops for inner in op.walk()):
+        if any(map(has_effect, nested(ops))):
             call.attributes[EFFECT] = _YES  # it stays, also if nothing uses its results
         hints = names or [value.name_hint for value in results]
         for new, hint in zip(call.results, hints, strict=True):
@@ -214,17 +215,6 @@ def outputs(ops: Sequence[Operation]) -> list[SSAValue]:
     """The values that operations make and others use, in order."""
     inside = set(ops)
     return [r for op in ops for r in op.results if any(_outside(use.operation, inside) for use in r.uses)]
-
-
-def nested(ops: Iterable[Operation]) -> list[Operation]:
-    """The operations and those in their bodies, in order."""
-    every: list[Operation] = []
-    for op in ops:
-        if op.regions:
-            every.extend(op.walk())
-        else:
-            every.append(op)
-    return every
 
 
 def _outside(op: Operation, inside: set[Operation]) -> bool:

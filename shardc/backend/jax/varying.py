@@ -31,6 +31,7 @@ def varying(program: PerDeviceProgram) -> dict[int, Axes]:
     before = -1
     while inference.size != before:
         before = inference.size
+        inference.called.clear()
         inference.region(program.body, entering)
     return inference.found
 
@@ -47,6 +48,8 @@ class _Inference:
     def __init__(self, graph: Graph, mesh: EmittedMesh) -> None:
         self.graph, self.mesh = graph, mesh
         self.found: dict[int, Axes] = {}
+        self.called: dict[str, list[Axes]] = {}
+        """What the arguments of functions were when their bodies were last gone over."""
 
     @property
     def size(self) -> int:
@@ -101,7 +104,15 @@ class _Inference:
         return [_NONE.union(*self.of(node.operands), *split)]
 
     def call(self, node: Node) -> list[Axes]:
-        return self.region(self.graph.functions[str(node.attrs["callee"])].body, self.of(node.operands))
+        name = str(node.attrs["callee"])
+        body, args = self.graph.functions[name].body, self.of(node.operands)
+        if name in self.called and self.called[name] == [
+            known | axes for known, axes in zip(self.of(body.args), args, strict=True)
+        ]:
+            return self.of(body.results)
+        results = self.region(body, args)
+        self.called[name] = self.of(body.args)
+        return results
 
 
 def _makes_equal(node: Node) -> bool:

@@ -27,7 +27,7 @@ from shardc.graph import Graph, Node, Region, captures
 from shardc.graph.compact import compact
 from shardc.ops import Trait, has, hlo, op_of
 from shardc.planning.program.canonical import LAYER, TIMES, likeness
-from shardc.planning.program.layers_alike import Layers, Slot, together
+from shardc.planning.program.layers_alike import NUMBERS, Layers, Slot, together
 
 
 class AllAlike(Struct, frozen=True):
@@ -59,7 +59,7 @@ def _stacks(nodes: Iterable[Node]) -> list[Layers]:
         places = [*cast("tuple[int, ...]", node.attrs.get(LAYER, ()))]
         if len(places) > 4:
             return []
-        if places:
+        if places and places[1] != NUMBERS:
             stack, stretch, layer = places[0], places[1], places[3]
             stacks.setdefault(stack, Layers()).add(node, stretch, layer)
     return [*stacks.values()]

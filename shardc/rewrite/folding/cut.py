@@ -13,7 +13,8 @@ from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
-from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
+from shardc.rewrite.folding.numbers import note_alone
+from shardc.rewrite.folding.places import LAYER, NUMBERS, TIMES, Place, Slot, note_places
 from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
@@ -223,6 +224,7 @@ def folded(function: FuncOp, cuts: Sequence[Cut]) -> FuncOp:
         if cut is not None:
             cut.note(op, copy)
         block.add_op(copy)
+    note_alone(op for op in block.ops if LAYER not in op.attributes)
     values, last = returned(function), function.body.block.last_op
     assert last is not None
     end = last.clone()

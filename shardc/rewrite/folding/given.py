@@ -6,7 +6,7 @@ layer makes, but of which each layer may have its own.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable
 
 from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
@@ -28,10 +28,19 @@ class Kind(Struct, frozen=True):
 
 
 class Given:
-    """The kinds of values that operations outside of layers make of arguments and constants."""
+    """The kinds of values that operations outside of layers make of arguments and constants.
 
-    def __init__(self, ops: Iterable[Operation], alike: Alike, layered: Container[Operation]) -> None:
-        self.alike = alike
+    kind: equal for operations that do the same to values of the same types.
+    """
+
+    def __init__(
+        self,
+        ops: Iterable[Operation],
+        alike: Alike,
+        layered: Container[Operation],
+        kind: Callable[[Operation], Hashable] | None = None,
+    ) -> None:
+        self.alike, kind = alike, kind or alike.kind
         self.kinds: dict[Operation, Kind] = {}
         self.arguments: dict[BlockArgument, Kind] = {}
         numbers: dict[Hashable, int] = {}
@@ -39,7 +48,7 @@ class Given:
             parts = None if op in layered else self._parts(op)
             if parts is None or op.name == hlo.rng.name or has_effect(op):
                 continue
-            key = alike.kind(op), *parts
+            key = kind(op), *parts
             self.kinds[op] = Kind(numbers.setdefault(key, len(numbers)), any(p.of_arguments for p in parts))
 
     def _parts(self, op: Operation) -> list[Kind] | None:
@@ -55,14 +64,14 @@ class Given:
     def of(self, value: SSAValue) -> Kind | None:
         """The kind of a value: of an argument by its type and annotations, of a result by its operation and
         number. None of others."""
-        if isinstance(value, BlockArgument):
-            if value not in self.arguments:
-                number = self.alike.number(ArrayAttr([value.type, _annotations(value)]))
-                self.arguments[value] = Kind(-1 - number, True)
-            return self.arguments[value]
-        assert isinstance(value, OpResult)
-        kind = self.kinds.get(value.op)
-        return kind if kind is None or not value.index else None
+        if isinstance(value, OpResult):
+            kind = self.kinds.get(value.op)
+            return kind if kind is None or not value.index else None
+        assert isinstance(value, BlockArgument)
+        if value not in self.arguments:
+            number = self.alike.number(ArrayAttr([value.type, _annotations(value)]))
+            self.arguments[value] = Kind(-1 - number, True)
+        return self.arguments[value]
 
     def constant(self, value: SSAValue) -> int | None:
         """A number for a value that no argument goes into."""

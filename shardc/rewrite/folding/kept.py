@@ -5,15 +5,15 @@
         with made(key, module):
             …                                   # run them
 
-A folded program lacks the layers in the middle of its stacks. An edit there of a number, which layers may
-differ in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning
-and localizing it anew. The key is all of the folded program, places in the text included, for reasons and
+A folded program lacks the layers in the middle of its stacks. An edit of a number, which layers may differ
+in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning and
+localizing it anew. The key is all of the folded program, places in the text included, for reasons and
 warnings name lines. What is not in it no pass looks at before outline-calls: the numbers that layers have for
-themselves (numbers.py), and the whole function's signature.
+themselves, those of no layer (numbers.py), and the whole function's signature.
 
-Numbers of layers that are there are put into what is taken. All that passes may ask of such numbers is
-whether two are equal. Where they made one of two, nothing is kept; so what they made would be the same were
-fewer of them equal, and it is taken if constants that are equal now were equal then.
+Numbers that are there are put into what is taken. All that passes may ask of them is whether two are equal.
+Where they made one of two, nothing is kept; so what they made would be the same were fewer of them equal, and
+it is taken if constants that are equal now were equal then.
 
 An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), the constants of the
 folded program, what the passes warned of, and the effort of planning, which counts again.
@@ -35,6 +35,7 @@ from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
+from shardc.dialects.nested import nested
 from shardc.ops import hlo
 from shardc.planning.effort import counting, spend
 from shardc.rewrite.constants import constant_of
@@ -119,7 +120,7 @@ def _seen(op: Operation) -> dict[str, Attribute]:
 
 def _constants(module: ModuleOp) -> list[str | None]:
     """The numbers of a program's constants, in order, with their dtypes; None of other arrays."""
-    held = (constant_of(op.results[0]) for op in module.walk() if op.name == hlo.constant.name)
+    held = (constant_of(op.results[0]) for op in nested([module]) if op.name == hlo.constant.name)
     return [None if each is None else f"{each.data.dtype} {each.data.tobytes().hex()}" for each in held]
 
 

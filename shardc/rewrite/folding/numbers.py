@@ -5,13 +5,14 @@ none with a meaning of its own (planning/program/canonical.py). So layers that d
 are folded. Their constants get a slot of the stretch NUMBERS, stay outside of the functions that are made of
 layers, and each copy of a layer is given its own.
 
-Until functions are made, constants that are equal in all layers have slots too: so the folded program is the
-same after an edit of a number in a layer that goes, and what was made of it is found again (kept.py).
+Until functions are made, constants that are equal in all layers have slots too, and so have those of no
+layer: so the folded program is the same after an edit of a number, and what was made of it is found again
+(kept.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -21,13 +22,24 @@ from xdsl.rewriter import Rewriter
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import dense
 from shardc.dialects.dense import DenseAttr
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, TensorType
 from shardc.ops import hlo
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, Place, Slot, in_stack, places_of
+from shardc.rewrite.folding.places import (
+    ALONE,
+    FOLDED,
+    LAYER,
+    NUMBERS,
+    Place,
+    Slot,
+    in_stack,
+    note_places,
+    places_of,
+)
 from shardc.rewrite.outline import CALL, manual_bodies
 
 
@@ -38,7 +50,7 @@ def any_number(value: SSAValue) -> Hashable | None:
 
 
 def is_number(op: Operation) -> bool:
-    """Whether an operation is a constant of which each layer has its own."""
+    """Whether an operation is a constant of which each layer has its own, or a noted one of no layer."""
     return op.name == hlo.constant.name and any(slot[1] == NUMBERS for slot, _ in places_of(op))
 
 
@@ -48,6 +60,13 @@ def number_in(op: Operation) -> Dense | None:
     return None if held is None else Dense(held.data, ())
 
 
+def note_alone(ops: Iterable[Operation]) -> None:
+    """Say of the constants among operations of no layer, which are any numbers, that they are such."""
+    found = (op for op in ops if op.name == hlo.constant.name and any_number(op.results[0]) is not None)
+    for number, op in enumerate(found):
+        note_places(op, [((ALONE, NUMBERS, number), 0)])
+
+
 def put_number(op: Operation, number: Dense) -> None:
     """Let a constant be another number everywhere."""
     held = op.properties if "value" in op.properties else op.attributes
@@ -55,13 +74,13 @@ def put_number(op: Operation, number: Dense) -> None:
 
 
 def numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
-    """The constants of which each layer has its own, with the places that one stands for."""
-    found = (op for op in module.walk() if LAYER in op.attributes and is_number(op))
+    """The constants that have slots, with the places that one stands for."""
+    found = (op for op in nested([module]) if LAYER in op.attributes and is_number(op))
     return ((op, places_of(op)) for op in found)
 
 
 def numbers_of(module: ModuleOp) -> dict[Place, Dense]:
-    """The numbers that layers have for themselves, of those that are in a folded program."""
+    """The numbers that have slots, of those that are in a folded program."""
     held = ((number_in(op), places) for op, places in numbered(module))
     return {place: number for number, places in held if number is not None for place in places}
 
@@ -77,12 +96,12 @@ def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
 
 
 def drop_equal_numbers(shared: SharedGraph) -> None:
-    """Let constants that are equal in all layers be constants like others."""
+    """Let constants that are equal in all layers, or of no layer, be constants like others."""
     equal = {slot for slot, row in rows_of(shared.module).items() if len(set(row)) == 1}
     changed = False
-    for op in shared.module.walk() if equal else ():
+    for op in nested([shared.module]) if FOLDED in shared.module.attributes else ():
         places = places_of(op) if LAYER in op.attributes else []
-        if places and all(slot in equal for slot, _ in places):
+        if places and all(slot in equal or slot[0] == ALONE for slot, _ in places):
             del op.attributes[LAYER]
             changed = True
     if changed:

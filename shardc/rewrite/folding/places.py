@@ -2,6 +2,7 @@
 
 shardc.layer = array<i64: 0, 0, 12, 3>    stack, stretch, step, layer of an operation, or of what a call runs
 shardc.layer = array<i64: 0, -1, 4, 3>    a constant of which each layer has its own, its number, layer
+shardc.layer = array<i64: -1, -1, 7, 0>   a constant of no layer, its number
 shardc.times = 121                        an operation that stands for so many
 
 Stacks are numbered in the order in which layers were taken out of them. Where all that is looked at is one
@@ -16,11 +17,11 @@ from typing import cast
 from xdsl.ir import Operation
 
 from shardc.dialects.convert import attribute_of, python_of
+from shardc.dialects.snapshot import LAYER
 
 FOLDED = "shardc.folded"
 """What the module says of the layers that it lacks, stack by stack (notes.py)."""
 
-LAYER = "shardc.layer"
 TIMES = "shardc.times"
 
 TOLD_APART = "shardc.told_apart"
@@ -28,6 +29,9 @@ TOLD_APART = "shardc.told_apart"
 
 NUMBERS = -1
 """The stretch of constants of which each layer has its own (numbers.py)."""
+
+ALONE = -1
+"""The stack of constants that are of no layer, whose step is their number."""
 
 Slot = tuple[int, ...]
 """Number of the stretch and the step in it; of an argument those of its first reader, and which operand.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from shardc.rewrite.outline import nested
+from shardc.dialects.nested import nested
 
 
 def reads(op: Operation) -> list[SSAValue]:

@@ -13,15 +13,14 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from math import inf
 
 from msgspec import Struct
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.graph.repeats import Repeat
-from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
@@ -56,19 +55,19 @@ class Stack(Struct, frozen=True):
 
     def place(self, value: SSAValue) -> Place | None:
         """Of the operation that makes a value, or of the argument."""
-        if isinstance(value, BlockArgument):
-            return self.arguments.get(value)
-        return self.ops.get(value.owner) if isinstance(value, OpResult) else None
+        if isinstance(value, OpResult):
+            return self.ops.get(value.op)
+        return self.arguments.get(value) if isinstance(value, BlockArgument) else None
 
 
 class Finder(Struct, dict=True):
     """Stretches, the direction of their layers, and the range of layers in which all are equal."""
 
-    block: Block
     steps: Sequence[Operation]
     kinds: Sequence[Hashable]
     stretches: Sequence[Repeat]
-    alike: Alike
+    made: Callable[[AbstractSet[Operation]], Given]
+    """What is given of operations where these are of layers."""
     taken: AbstractSet[Operation]
     """Operations of other stacks."""
 
@@ -79,7 +78,7 @@ class Finder(Struct, dict=True):
             for index in range(repeat.start, repeat.stop):
                 turn, step = divmod(index - repeat.start, repeat.period)
                 self.at[self.steps[index]] = number, step, turn
-        self.given = Given(self.block.ops, self.alike, self.taken | self.at.keys())
+        self.given = self.made(self.taken | self.at.keys())
         self.layers: dict[Operation, int] = {}  # also those outside of the range
         self.relations: dict[Slot, list[Reading]] = {}
         """What the operations of each slot read, in the turns below."""
@@ -115,7 +114,7 @@ class Finder(Struct, dict=True):
                 self.layers[op] = sign * turn + offset - low
                 if 0 <= self.layers[op] < high - low:
                     ops[op] = (number, step), self.layers[op]
-        self.given = Given(self.block.ops, self.alike, self.taken | ops.keys())
+        self.given = self.made(self.taken | ops.keys())
         return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
 
     # What the operations of a stretch read
@@ -232,9 +231,10 @@ class Finder(Struct, dict=True):
             values = reads(op) if moving[slot] else ()
             for operand in moving[slot]:
                 value = values[operand]
-                place = arguments.get(value) if isinstance(value, BlockArgument) else None
                 if isinstance(value, OpResult):
                     place = ops.get(value.op)
+                else:
+                    place = arguments.get(value) if isinstance(value, BlockArgument) else None
                 key = slot, operand
                 if place is None:
                     beyond.append((key, layer))

@@ -7,7 +7,7 @@ layers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Block, Operation, OpResult
@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, OpResult
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.stack import PARTS, Finder, Stack
 
@@ -26,29 +27,31 @@ def stacks_of(block: Block, least: int) -> Iterator[Stack]:
     """The stacks of equal layers of a block, those with most operations first, while so many operations are
     of none. Each operation is of one."""
     alike = Alike(ignored=lambda name: name.startswith("shardc."))
-    *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
-    kinds, taken = [alike.kind(op) for op in steps], set[Operation]()
+    *ops, _ = block.ops
+    numbers = dict[Hashable, int]()
+    kind = {op: numbers.setdefault(alike.kind(op), len(numbers)) for op in ops}
+    steps = [op for op in ops if op.name != hlo.constant.name]
+    kinds, taken = [kind[op] for op in steps], set[Operation]()
     while sum(op not in taken for op in steps) >= least:
-        stack = _stack(block, steps, kinds, alike, taken)
+        stack = _stack(steps, kinds, lambda layered: Given(ops, alike, layered, kind.__getitem__), taken)
         if stack is None:
             return
         yield stack
         taken.update(stack.ops)
-        kinds = [op if op in taken else kind for op, kind in zip(steps, kinds, strict=True)]
+        kinds = [-number if op in taken else kind[op] for number, op in enumerate(steps, 1)]
 
 
 def _stack(
-    block: Block,
     steps: Sequence[Operation],
-    kinds: Sequence[Hashable],
-    alike: Alike,
+    kinds: Sequence[int],
+    made: Callable[[AbstractSet[Operation]], Given],
     taken: AbstractSet[Operation],
 ) -> Stack | None:
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
     most = max(found, key=lambda repeat: repeat.saved).count if found else 0
     while stretches := [repeat for repeat in found if PARTS * repeat.count >= most]:
-        finder = Finder(block, steps, kinds, stretches, alike, taken)
+        finder = Finder(steps, kinds, stretches, made, taken)
         parts = finder.doubtful
         if not parts:
             return finder.stack()

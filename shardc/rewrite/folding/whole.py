@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 
 from shardc.dialects.arrays import is_array
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
@@ -19,7 +20,7 @@ from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.folding.reads import copied, reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
-from shardc.rewrite.outline import GROUP, nested
+from shardc.rewrite.outline import GROUP
 
 
 def unfold(module: ModuleOp, notes: Folded) -> None:
@@ -79,7 +80,7 @@ class _Body:
         self.made: dict[At, Operation] = {}
         self.copies: dict[SSAValue, SSAValue] = {}
         self.groups: dict[tuple[str, int], str] = {}
-        self.numbers = count(1 + max(map(_group_number, old.walk()), default=0))
+        self.numbers = count(1 + max(map(_group_number, nested(old.ops)), default=0))
 
     def block(self) -> Block:
         """The block with all operations, taken from the old one or copied."""

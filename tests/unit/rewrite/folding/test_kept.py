@@ -69,6 +69,7 @@ def without_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 LAYERS = "    x = x + gelu(sin(x) @ {0}.up) @ {0}.down * 0.125\n" + SCALED
 EQUAL = scaled(*[0.25] * 12, layer=LAYERS)
 OTHER = scaled(*[0.25] * 5, 0.5, *[0.25] * 6, layer=LAYERS)
+OUTSIDE = EQUAL.replace("    return x\n", "    return tanh(x * 0.375) * 0.375\n")
 DIFFERENT = scaled(*(i / 64 for i in range(2, 14)), layer=LAYERS)
 
 
@@ -82,6 +83,8 @@ DIFFERENT = scaled(*(i / 64 for i in range(2, 14)), layer=LAYERS)
         (EQUAL, EQUAL.replace("p1.down * 0.25", "p1.down * 0.75")),
         (EQUAL, EQUAL.replace("p11.down * 0.25", "p11.down * 0.75")),
         (DIFFERENT, DIFFERENT.replace("p2.down * 0.0625", "p2.down * 0.6875")),
+        (OUTSIDE, OUTSIDE.replace("x * 0.375", "x * 0.625")),
+        (OUTSIDE, OUTSIDE.replace("0.375", "0.625")),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -176,6 +179,17 @@ def test_equal_numbers_that_one_layer_tells_apart(place: int) -> None:
         patch.setenv(cache.VARIABLE, "off")
         patch.setattr(known, "_RECENT", {})
         assert emit(stages(after, 20)[1], "jax") == emit(local, "jax")
+
+
+@pytest.mark.usefixtures("folder")
+def test_equal_numbers_of_no_layer_that_are_told_apart() -> None:
+    """A maximum behind all layers is found once where two numbers are equal, twice where they are not."""
+    end = "    h = x @ p0.up\n" + TWO_MAXIMA.partition("\n")[2].replace("h @ {0}.down * s", "s")
+    before = forward(12).replace("    return x\n", f"{end}    return x\n")
+    after = before.replace("h * 0.25", "h * 0.375", 1)
+    assert text(before).count("lax.pmax(") == 1
+    found = text(after)
+    assert found.count("lax.pmax(") == 2 and found == without_cache(after)
 
 
 @pytest.mark.usefixtures("folder")
