@@ -57,8 +57,8 @@ func.func @added(%x: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"
 
 // -----
 
-// A box that a block can hold, a slice from afar, and an update that is no slice's stay, as do places that a
-// scatter leaves out.
+// A box that a block can hold, a slice from afar, an update that is no slice's, and a quotient of elements stay,
+// as do places that a scatter leaves out.
 // CHECK-LABEL: @others
 // CHECK-NOT: stablehlo.select
 // CHECK: return
@@ -76,5 +76,9 @@ func.func @others(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     stablehlo.return %b : tensor<f32>
   }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<64xf32>, tensor<1xi32>, tensor<63xf32>) -> tensor<64xf32>
-  return %6 : tensor<64xf32>
+  %7 = stablehlo.slice %6 [0:62] : (tensor<64xf32>) -> tensor<62xf32>
+  %8 = stablehlo.slice %6 [2:64] : (tensor<64xf32>) -> tensor<62xf32>
+  %9 = stablehlo.divide %7, %8 : tensor<62xf32>
+  %10 = stablehlo.dynamic_update_slice %6, %9, %one {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<64xf32>, tensor<62xf32>, tensor<i32>) -> tensor<64xf32>
+  return %10 : tensor<64xf32>
 }
