@@ -34,25 +34,31 @@ class Held:
     def among(self, rows: Numbers, columns: Numbers) -> tuple[Numbers, Vector]:
         """For each way from a source to a target, by number: the atoms that move, as bits, and the part of
         the tensor that is a block of those which stay."""
-        before = self.sources.atoms[rows]
-        same = (before == self.targets.atoms[columns]) & (before != NONE)
-        stay = np.where(np.logical_and.accumulate(same, axis=2), before, NONE)
-        partial = self.sources.partial[rows] & self.targets.partial[columns]
+        held = self.sources.partial[rows] & self.targets.partial[columns]
+        parts = np.ones(len(rows))
+        for before, after in zip(self.sources.dims, self.targets.dims, strict=True):
+            stay = np.ones(len(rows), np.bool_)
+            for first, second in zip(before, after, strict=True):
+                atoms = first[rows]
+                stay &= (atoms == second[columns]) & (atoms != NONE)
+                if not stay.any():
+                    break
+                held |= np.where(stay, self.bits[atoms], 0)
+                parts *= np.where(stay, self.sizes[atoms], 1)
         named = self.sources.named[rows] | self.targets.named[columns]
-        held = self.bits[stay].sum(axis=(1, 2)) | partial
-        return named & ~held, 1 / self.sizes[stay].prod(axis=(1, 2))
+        return named & ~held, 1 / parts
 
 
 class _Places:
-    """For each of some layouts the atoms of each dimension in their order, then NONE; and as bits those that
-    are partial, and all that it names."""
+    """For each dimension and each place in it the atom that some layouts have there, or NONE; and as bits the
+    atoms that are partial in each of them, and all that it names."""
 
     def __init__(self, layouts: Sequence[AtomLayout], count: int) -> None:
         rank = len(layouts[0].dims) if layouts else 0
-        self.atoms: NDArray[np.int64] = np.full((len(layouts), rank, max(1, count)), NONE, np.int64)
-        for places, layout in zip(self.atoms, layouts, strict=True):
+        self.dims: NDArray[np.int64] = np.full((rank, max(1, count), len(layouts)), NONE, np.int64)
+        for number, layout in enumerate(layouts):
             for dim, atoms in enumerate(layout.dims):
-                places[dim, : len(atoms)] = atoms
+                self.dims[dim, : len(atoms), number] = atoms
         self.partial = np.array([_bits(layout.partial) for layout in layouts], np.int64)
         self.named = np.array([_bits(layout.used()) for layout in layouts], np.int64)
 
