@@ -15,7 +15,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.effort import spend
-from shardc.planning.program.delays import Delays, WholeAxes
+from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
@@ -71,7 +71,7 @@ class Prices:
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
-        self.delays: dict[int, tuple[Delays, WholeAxes]] = {}
+        self.delays: dict[int, Delays] = {}
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
@@ -112,7 +112,7 @@ class Prices:
             rows, columns = (list(dict.fromkeys(pair[end] for pair in new)) for end in (0, 1))
             row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
             where = tuple(np.array([(row[s], column[t]) for s, t in new], np.int64).T)
-            found = (each[where] for each in self._least(type, rows, columns, manual))
+            found = (each[where] for each in self._least(type, rows, columns))
         for pair, ticks, count in zip(new, *(each.tolist() for each in found), strict=True):
             self.known[type, *pair, manual] = ticks, int(count)
 
@@ -127,11 +127,7 @@ class Prices:
         return ticks + ONCE * np.array(made), count
 
     def _least(
-        self,
-        type: TensorType,
-        sources: Sequence[Sharding],
-        targets: Sequence[Sharding],
-        manual: AxisNames,
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """Lower bounds from each of some layouts to each of others."""
         known = distances(self.atoms, type.rank)
@@ -143,12 +139,9 @@ class Prices:
             return ticks, count
         if not self.rates.flat and self.atoms and known.charted:
             if type.rank not in self.delays:
-                self.delays[type.rank] = Delays(known, self.rates), WholeAxes(known, self.rates)
-            delays, whole = self.delays[type.rank]
+                self.delays[type.rank] = Delays(known, self.rates)
             size = type.size * type.numpy.itemsize
-            ticks = np.maximum(ticks, delays.ticks(size, *known.numbers(sources, targets)))
-            if not manual:  # along whose axes copies don't share work
-                ticks = np.maximum(ticks, whole.ticks(type, sources, targets))
+            ticks = np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets)))
         return ticks + ONCE * _made_partial(sources, targets), count
 
     def table(
@@ -159,10 +152,10 @@ class Prices:
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
-        key = type, fused, bool(manual), *places
+        key = type, fused, *places
         if key not in self.tables:
             cuts = self.rates.cuts(type, places) if fused else np.zeros(())
-            self.tables[key] = *self._least(type, places, places, manual), cuts
+            self.tables[key] = *self._least(type, places, places), cuts
         least, steps, cut = self.tables[key]
         ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}
