@@ -347,7 +347,7 @@ OTHERS = {
     "rows in another order": (other_rows, "lax.linalg.triangular_solve("),
     "slices at places of their own": (
         lambda x, ids: jax.vmap(lambda row, i: jax.lax.dynamic_slice_in_dim(row, i, 3))(x, ids),
-        "lax.gather(",
+        "jax.vmap(lambda row, i: lax.dynamic_slice_in_dim(row, i, 3, axis=0))(x, ids)",
     ),
     "a column that there is not": (lambda x: jnp.take(x, 16, axis=1), "jnp.full((4,), jnp.nan"),
     "zeros beyond the ends": (
