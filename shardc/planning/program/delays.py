@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from shardc.planning.program.rates import GRAIN, Rates
-from shardc.planning.reshard.distances import AxisAtoms, Distances
+from shardc.planning.reshard.distances import Distances
 from shardc.planning.reshard.orders import Numbers
+from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.steps import FREE
 from shardc.planning.reshard.ways import KINDS
 from shardc.planning.solvers import Matrix

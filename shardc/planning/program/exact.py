@@ -21,7 +21,7 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.together import Groups, groups_of
 from shardc.planning.program.variables import Proof
-from shardc.planning.reshard.distances import AxisAtoms, atoms_for
+from shardc.planning.reshard.runs import AxisAtoms, atoms_for
 
 ROUNDS = 3  # of solving with few collectives and pricing what that uses
 PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved

@@ -42,7 +42,7 @@ from shardc.planning.program.repeated import (
 from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Proof
 from shardc.planning.reshard.copies import price
-from shardc.planning.reshard.distances import AxisAtoms
+from shardc.planning.reshard.runs import AxisAtoms
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""

@@ -19,7 +19,8 @@ from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
-from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
+from shardc.planning.reshard.distances import FEW, distances
+from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.solvers import Matrix, Vector
 
 NEAR = 1e-9  # of bytes: what rounding may take off

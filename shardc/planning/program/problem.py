@@ -26,7 +26,7 @@ from shardc.planning.program.ties import ties
 from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies
-from shardc.planning.reshard.distances import AxisAtoms
+from shardc.planning.reshard.runs import AxisAtoms
 
 REMEMBERED = ("own", "owns", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
 """What a problem has found of itself, as it is now."""

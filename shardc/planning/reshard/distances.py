@@ -10,7 +10,7 @@ may be another there, so that no more collectives are counted than the fewest of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import comb, factorial, perm, prod
@@ -24,18 +24,14 @@ from shardc.graph.types import TensorType
 from shardc.layout import Axis, LayoutError, Sharding, size_of
 from shardc.layout.difference import split
 from shardc.layout.distinct import distinct
-from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.estimate import Estimate, Starts
 from shardc.planning.reshard.held import Held
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
+from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
 from shardc.planning.solvers import Matrix, Vector
-
-AxisAtoms = tuple[tuple[Axis, ...], ...]
-"""Pieces of mesh axes, each alone or in a run that stays together."""
-
 
 FEW = 4
 """Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
@@ -291,21 +287,6 @@ def _even_space(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) 
 def _even(sizes: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], int]:
     """The shape of a tensor that everything divides, and as many bytes of an element."""
     return (prod(sizes),) * rank, prod(sizes)
-
-
-MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole
-
-
-def atoms_for(runs: AxisAtoms, ranks: Iterable[int]) -> AxisAtoms:
-    """Runs of the mesh's axes, cut where pieces could then change places if there are few."""
-    rank = max(ranks, default=0)
-    fine = refine([axis for run in runs for axis in run])
-    return alone(fine) if (rank + 2) ** len(fine) <= MOST else runs
-
-
-def alone(axes: Iterable[Axis]) -> AxisAtoms:
-    """Axes of which none goes with another."""
-    return tuple((axis,) for axis in axes)
 
 
 def layouts(count: int, rank: int) -> list[AtomLayout]:

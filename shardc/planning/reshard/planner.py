@@ -80,7 +80,10 @@ def plan(
     source, target = source.layout(), target.layout()
     small = smaller(type, source, target, manual) if len(source.mesh.several) > MANY else None
     if small is not None:
-        found = plan(small.type, small.source, small.target, memory_limit, idle_axes)
+        try:
+            found = plan(small.type, small.source, small.target, memory_limit, idle_axes)
+        except TooLittleMemory:
+            raise _too_little(type, source, target, memory_limit) from None
         return replace(found, steps=tuple(_back(small, found.steps, source, target)))
     sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
@@ -105,8 +108,12 @@ def plan(
             bound = min(best.cost.bytes, found.bound)
             best = replace(best, bound=bound, exact=bound == best.cost.bytes, tried=tried)
     if best is None:
-        raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
+        raise _too_little(type, source, target, memory_limit)
     return best
+
+
+def _too_little(type: TensorType, source: Sharding, target: Sharding, limit: int | None) -> TooLittleMemory:
+    return TooLittleMemory(f"no way from {source} to {target} of {type} stays within {limit} bytes")
 
 
 def _back(

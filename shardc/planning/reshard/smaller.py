@@ -52,13 +52,16 @@ class Smaller(Struct, frozen=True):
 
 def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str]) -> Smaller | None:
     """The same change in fewer axes, without those that code is written for per device, and where there are
-    many without those that neither layout names; None where there are no fewer.
+    many without those that neither layout names; None where there are no fewer, or axes of one device, which
+    collectives are over for JAX's check alone.
 
     LayoutError if parts of an axis in the layouts have no common refinement.
     """
     mesh = source.mesh
     used = [axis for layout in (source, target) for axis in layout.axes()]
-    atoms = tuple(atom for atom in pieces(mesh, used) if atom.size > 1)
+    if any(axis.size == 1 for axis in used):
+        return None
+    atoms = pieces(mesh, used)
     before, after = (_Lies(layout, atoms) for layout in (source, target))
     held = tuple(map(_held, type.shape, before.dims, after.dims))
     partial = tuple(a for a in before.partial if a in after.partial) if source.kind == target.kind else ()

@@ -13,8 +13,9 @@ from shardc.planning.machines import load
 from shardc.planning.program.delays import Delays
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
-from shardc.planning.reshard.distances import alone, atoms_for, distances
+from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.orders import Orders
+from shardc.planning.reshard.runs import alone, atoms_for
 
 MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
 

@@ -13,7 +13,8 @@ from shardc.planning.machines import load
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard import orders, planner, preferred_plan
-from shardc.planning.reshard.distances import all_ways, alone, atoms_for, distances
+from shardc.planning.reshard.distances import all_ways, distances
+from shardc.planning.reshard.runs import alone, atoms_for
 
 
 def shardings(axes, rank):

@@ -18,7 +18,8 @@ from shardc.planning.machines import Combined, load
 from shardc.planning.program import choices, known, menu, plan_program
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
-from shardc.planning.reshard.distances import alone, atoms_for, distances
+from shardc.planning.reshard.distances import distances
+from shardc.planning.reshard.runs import alone, atoms_for
 
 PROGRAM = """
 mesh pod[data=2, model=4]

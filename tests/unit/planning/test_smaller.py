@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.planning.reshard import planner
-from shardc.planning.reshard.planner import plan
+from shardc.planning.reshard.planner import TooLittleMemory, plan
 from shardc.planning.reshard.smaller import smaller
 
 MESH = Mesh("m", (("x", 2), ("y", 2), ("z", 2), ("m", 4)))
@@ -49,6 +50,19 @@ def test_what_stays_divides_its_dimension() -> None:
     found = smaller(TensorType((6, 32), "f32"), on("xyz", ""), on("xy", "z"), frozenset())
     assert found is not None
     assert (found.type.shape, str(found.source)) == ((3, 32), "[(a0, a1), -]")
+
+
+def test_axes_of_one_device_are_told_jax_about() -> None:
+    mesh = Mesh("m", (("one", 1), *MESH.axes))
+    one, x = mesh.axis("one"), mesh.axis("x")
+    split, other = (Sharding(mesh, (Dim(axes),)) for axes in ((x, one), (x,)))
+    assert smaller(TensorType((8,), "f32"), split, other, frozenset()) is None
+    assert [step.kind for step in plan(TensorType((8,), "f32"), split, other).steps] == ["all_gather"]
+
+
+def test_too_little_memory_is_told_in_the_axes_of_the_program() -> None:
+    with pytest.raises(TooLittleMemory, match=r"from \[\(x, y, z\), m\] to \[x, m\]"):
+        plan(TensorType((64, 32), "f32"), on("xyz", "m"), on("x", "m"), 8)
 
 
 def test_sizes_of_two_primes_are_no_one_axis() -> None:
