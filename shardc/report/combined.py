@@ -11,7 +11,7 @@ program is quickest, all combined:
 * as if more did, over each axis: where gathers or scatters do, four of these and four sums; where no sums do,
   all sums of gradients, and four gathers. These searches begin at the quickest plan so far;
 * in a large program with many sums of gradients, instead of the last two, as if what becomes one in the
-  quickest of these did so, from there on, and again from what comes of that.
+  quickest of these did so, from there on, and again from what comes of that; and so from propagation's plan.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         yield name, found
         best = _quicker(best, found)
     if many:
-        yield AGAIN, _followed(best, learnt, lambda plan, shares: tried(plan, shares=shares))
+        begun = [best] if best is propagated else [best, propagated]
+        again = [_followed(each, learnt, lambda plan, shares: tried(plan, shares=shares)) for each in begun]
+        yield AGAIN, min(again, key=lambda plan: plan.took)
 
 
 def _quicker(first: Tried, other: Tried) -> Tried:
