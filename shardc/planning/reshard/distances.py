@@ -109,7 +109,7 @@ class Distances(Struct, frozen=True, dict=True):
 
     def each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
         """The same for some pairs of layouts alone, where these are not charted."""
-        moved, steps = self._by_parts(*ends_of(pairs))
+        moved, steps = self._by_parts(*_ends_of(pairs))
         return moved * type.size * type.numpy.itemsize, steps
 
     def _by_parts(
@@ -195,7 +195,7 @@ class Distances(Struct, frozen=True, dict=True):
         all atoms may move; or less, where there are too many layouts."""
         return (self._charts if self.small else self.estimates)(sources, targets, rows, columns)
 
-    def pairs_of(
+    def _pairs_of(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> Iterator[Numbers]:
         """The layouts of both ends by number, of those that are used."""
@@ -207,7 +207,7 @@ class Distances(Struct, frozen=True, dict=True):
     def _charts(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        return self._moved(self.ways.paths.pairs(*self.pairs_of(sources, targets, rows, columns)))
+        return self._moved(self.ways.paths.pairs(*self._pairs_of(sources, targets, rows, columns)))
 
     def estimates(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
@@ -237,7 +237,7 @@ class Distances(Struct, frozen=True, dict=True):
         return self.pairs[pair]
 
 
-def ends_of(
+def _ends_of(
     pairs: Sequence[tuple[Sharding, Sharding]],
 ) -> tuple[list[Sharding], list[Sharding], Numbers, Numbers]:
     """The sources and the targets of some pairs, each once, and for each pair the numbers of its own."""
