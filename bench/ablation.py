@@ -102,7 +102,8 @@ PLANS = {
     "what becomes one there, in any layouts": "learnt",
     "a quarter of all latency": "all",
     "a sixteenth of all-reduces' latency": "gradients",
-    "what becomes one in the quickest": "again",
+    "whole tensors on each device": "whole",
+    "what becomes one in the plan before": "again",
 }
 """The plans for a machine with latency (report/combined.py), by name."""
 

@@ -82,7 +82,7 @@ def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, 
         return told
     from shardc.report.combined import with_shares
 
-    return with_shares(module, machine, told)
+    return with_shares(module, machine, told, options.memory is not None)
 
 
 def counted_on(module: ModuleOp, options: Options) -> Mapping[str, Any]:

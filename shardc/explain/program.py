@@ -26,6 +26,7 @@ from shardc.propagation.provenance import Provenance, Recorder
 FOUND: dict[Search, str] = {
     "layouts": "planned in propagation's own layouts, and partial sums of them",
     "none": "every operation leaves its results as propagation lays them out",
+    "whole": "every operation runs on whole tensors, on each device",
 }
 """What is said of plans that were not looked for in all layouts."""
 

@@ -5,13 +5,15 @@ sums of gradients look sixteen times as late as they are, and plans without them
 one depends on the plan. So the program is planned several times, and that plan is taken with which the whole
 program is quickest, all combined:
 
-* as propagation lays it out, without a search;
+* as propagation lays it out, without a search; and with whole tensors on each device, which are gathered at
+  once where they come in;
 * with the latency of each collective;
 * as if what becomes one there did so in other plans: in any layouts; and in those, where more may join, too;
 * as if more did, over each axis: where gathers or scatters do, four of these and four sums; where no sums do,
   all sums of gradients, and four gathers. These searches begin at the quickest plan so far;
-* in a large program with many sums of gradients, instead of the last two, as if what becomes one in the
-  quickest of these did so, from there on, and again from what comes of that; and so from propagation's plan.
+* in a large program with many sums of gradients, instead of all that is looked for, as if what becomes one
+  as propagation lays it out did so, and then as if what becomes one in the plan before; where whole tensors
+  are much quicker, what becomes one there.
 """
 
 from __future__ import annotations
@@ -32,14 +34,15 @@ from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import Counted, Plan
+from shardc.planning.program import UNSOUGHT, Counted, Plan
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 OWN, ALL, GRADIENTS = "own", "all", "gradients"
-PROPAGATED, JOINED, LEARNT, AGAIN = "propagated", "joined", "learnt", "again"
+PROPAGATED, WHOLE = "propagated", "whole"
+JOINED, LEARNT, AGAIN = "joined", "learnt", "again"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
 SUM = spmd.all_reduce.title
@@ -56,8 +59,11 @@ SMALL = 200
 MANY = 8
 """Sums that become one in propagation's layouts, from which on those of a larger program are gradients'."""
 
-TURNS = 2
-"""How often one learns from the quickest plan; none was quicker by a hundredth after two."""
+FAR = 4
+"""A plan that takes so many times another is not what a search begins at."""
+
+TURNS = 3
+"""How often one learns from the plan before."""
 
 
 class Tried(Struct, frozen=True):
@@ -73,14 +79,15 @@ class Tried(Struct, frozen=True):
         """What a search that begins at this plan comes after: nothing where it was not looked for."""
         said = self.options.get(PLANS, {})
         last = Counted(said.get("shares", ()), said.get("search", "all"))
-        return () if last.search == "none" else (*said.get("after", ()), last)
+        return () if last.search in UNSOUGHT else (*said.get("after", ()), last)
 
 
-def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
+def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and what
-    another plan counts on. `options` have the pass that combines. Of equals one that was looked for."""
-    found = plans(module, machine, options)
-    return min(found, key=lambda named: (named[1].took, named[0] == PROPAGATED))[1].options
+    another plan counts on. `options` have the pass that combines. Of equals one that was looked for. Where
+    memory is bound, devices do not hold tensors whole that are divided."""
+    found = (named for named in plans(module, machine, options) if not bound or named[0] != WHOLE)
+    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, WHOLE)))[1].options
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
@@ -108,50 +115,52 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     spared = any(each.part < 1 for each in learnt)
     if best is not None and not spared and sum(each.before for each in best.found) < 2:
         return
-    yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
+    whole = tried(search="whole")
+    for name, found in ((PROPAGATED, propagated), (WHOLE, whole)):
+        yield name, replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
     many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
+    if many:
+        begun = whole if propagated.took > FAR * whole.took else propagated
+        yield AGAIN, _followed(begun, lambda plan, shares: tried(plan, shares=shares))
+        return
     best = _quicker(best or propagated, propagated)
-    for name, said in _counting(learnt, axes, small, many):
+    for name, said in _counting(learnt, axes, small):
         found = tried(best if name in SHARED else None, **said)
         yield name, found
         best = _quicker(best, found)
-    if many:
-        begun = [best] if best is propagated else [best, propagated]
-        again = [_followed(each, learnt, lambda plan, shares: tried(plan, shares=shares)) for each in begun]
-        yield AGAIN, min(again, key=lambda plan: plan.took)
 
 
 def _quicker(first: Tried, other: Tried) -> Tried:
     return other if other.took < first.took else first
 
 
-def _followed(
-    plan: Tried, learnt: tuple[Combined, ...], again: Callable[[Tried, tuple[Combined, ...]], Tried]
-) -> Tried:
+def _followed(plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried]) -> Tried:
     """The quickest of TURNS plans, each of which begins at the one before and counts on what became one in
-    it, the first on what is `learnt` where nothing did."""
-    shares = learn(plan.found)
-    found = quickest = again(plan, shares if any(each.part < 1 for each in shares) else learnt)
+    it; they end where one is no quicker, or has as many of each as the one before."""
+    found = quickest = again(plan, counted := learn(plan.found))
     for _ in range(TURNS - 1):
-        if found.took >= plan.took:
+        shares = learn(found.found)
+        if found.took >= plan.took or _left(shares) == _left(counted):
             break
-        plan, found = found, again(found, learn(found.found))
+        plan, found, counted = found, again(found, shares), shares
         quickest = _quicker(quickest, found)
     return quickest
 
 
+def _left(shares: Iterable[Combined]) -> dict[tuple[str, tuple[str, ...]], int]:
+    """How many collectives there are of each title and axes, combined."""
+    return {(each.title, each.axes): each.after for each in shares}
+
+
 def _counting(
-    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool, many: bool
+    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, alone if it has so `many` sums, else with GRADIENTS. LEARNT begins at
-    JOINED's plan where both count on the same; else it is before that, since of equal plans the first is
-    taken, and it counts on what happens."""
+    is not small OWN is among them, and GRADIENTS. LEARNT begins at JOINED's plan where both count on the
+    same; else it is before that, since of equal plans the first is taken, and it counts on what happens."""
     if not small:
         yield OWN, {}
-    if many:
-        return
     spared = {each.title for each in learnt if each.part < 1}
     joined = _joined(learnt)
     if spared:

@@ -23,7 +23,7 @@ from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program.descent import follow
+from shardc.planning.program.descent import follow, gather
 from shardc.planning.program.gap import proof
 from shardc.planning.program.improve import SavedChoices, improve
 from shardc.planning.program.known import improved
@@ -47,9 +47,12 @@ from shardc.planning.reshard.runs import AxisAtoms
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
 
-Search = Literal["all", "layouts", "none"]
+Search = Literal["all", "layouts", "none", "whole"]
 """Where a plan is looked for: in all layouts; in those that propagation found, or partial sums of them; or
-nowhere: every operation runs as propagation lays its results out."""
+nowhere: every operation runs as propagation lays its results out, or on whole tensors on each device."""
+
+UNSOUGHT: tuple[Search, ...] = ("none", "whole")
+"""Those that look for nothing."""
 
 
 class Counted(Struct, frozen=True):
@@ -210,7 +213,9 @@ def plan_program(
     problem = setup(graph, function or graph.main, Rates(machine, mesh, shares))
     if split_results:
         split_as_arguments(problem)
-    if search == "none":
+    if search in UNSOUGHT:
+        if search == "whole":
+            gather(problem)
         follow(problem)
     else:
         said = f"{function and function.name} {mesh} {split_results}"

@@ -16,6 +16,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes import pipeline
+from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import READING, Entry, run_to
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.program import Plan
@@ -79,6 +80,14 @@ def main(x: f32[32768@x, 8], m: f32[16, 8]) -> f32[16, 8]:
         m = (r.T @ x) / sum(r, axis=0)[:, None]
     return m
 """
+TURNS = """
+mesh pod[x=8]
+
+def main(x: f32[64@x, 8], w: f32[8@x, 8]) -> f32[64@x, 8]:
+    for i in range(10) carrying x:
+        x = tanh(x @ w)
+    return x
+"""
 ALONE = """
 mesh pod[x=4]
 
@@ -139,7 +148,7 @@ def tried(text: str, monkeypatch: pytest.MonkeyPatch, small: int = 200) -> dict[
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(STEP, monkeypatch)
-    assert list(found) == ["own", "propagated", "learnt", "joined"]
+    assert list(found) == ["own", "propagated", "whole", "learnt", "joined"]
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
     assert found["learnt"].took < found["own"].took
@@ -169,15 +178,15 @@ def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two sums of which one needs the other become two; weights that are gathered as one become one."""
-    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "gradients"]
+    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "whole", "gradients"]
     assert list(tried(EXPERTS, monkeypatch))[-2:] == ["joined", "all"]
 
 
 @pytest.mark.parametrize(
     ("many", "names"),
     [
-        (4, ["propagated", "own", "again"]),
-        (5, ["propagated", "own", "joined", "gradients"]),
+        (4, ["propagated", "whole", "again"]),
+        (5, ["propagated", "whole", "own", "joined", "gradients"]),
     ],
 )
 def test_a_large_program_has_few_plans_in_any_layouts(
@@ -188,15 +197,22 @@ def test_a_large_program_has_few_plans_in_any_layouts(
     assert list(tried(STEP, monkeypatch, 1)) == names
 
 
-def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def followed(monkeypatch: pytest.MonkeyPatch) -> Tried:
+    """A plan that begins at the one before, than which it is no quicker."""
+    monkeypatch.setattr(combined, "MANY", 1)
+    monkeypatch.setattr(combined, "_left", lambda shares: object())
+    monkeypatch.setattr(combined, "_quicker", lambda first, other: other)
+    return tried(LAYERS, monkeypatch, 1)["again"]
+
+
+def test_what_is_counted_on_follows_the_plan_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each plan begins at the one before and counts on what became one there; it is found again so."""
-    monkeypatch.setattr("shardc.report.combined.MANY", 1)
-    again = tried(EXPERTS, monkeypatch, 1)["again"]
+    again = followed(monkeypatch)
     said = again.options["insert-reshards"]
     assert [each.search for each in said["after"]] == ["all"] and said["shares"]
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
-        module = read(EXPERTS, options)
+        module = read(LAYERS, options)
         run_to(make_context(), module, "local", options=again.options)
     program = read_local(snapshot(module).graph)
     assert estimate(load("h100-infiniband"), program, collectives(program), 0).total_ns == again.took
@@ -213,13 +229,12 @@ def test_a_search_knows_the_prices_of_the_plan_where_it_begins(monkeypatch: pyte
         return changed
 
     monkeypatch.setattr(Prices, "settle", settled)
-    monkeypatch.setattr("shardc.report.combined.MANY", 1)
-    again = tried(EXPERTS, monkeypatch, 1)["again"]
+    again = followed(monkeypatch)
     knowing = len(asked)
     asked.clear()
     monkeypatch.setattr("shardc.planning.program.plan._know", lambda problem, other: None)
     forget()
-    assert tried(EXPERTS, monkeypatch, 1)["again"].took == again.took
+    assert followed(monkeypatch).took == again.took
     assert knowing < len(asked)
 
 
@@ -258,6 +273,39 @@ def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPa
     assert [(each.op, each.times) for each in shardc.cost(MEANS, machine="h100-infiniband").collectives] == [
         ("all-reduce", 1)
     ]
+
+
+def test_whole_tensors_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small experts: two gathers that become one take less than what is sent for dividing the work."""
+    found = tried(EXPERTS, monkeypatch)
+    assert found["whole"].took < min(plan.took for name, plan in found.items() if name != "whole")
+    said = (
+        "every operation runs on whole tensors, on each device: with its collectives combined, that is the "
+    )
+    explained = shardc.explain(EXPERTS, machine="h100-infiniband")
+    assert explained.plan is not None and said + "quickest" in explained.plan.left
+    cost = shardc.cost(EXPERTS, machine="h100-infiniband")
+    assert [(each.op, each.times) for each in cost.collectives] == [("all-gather", 1)]
+    assert cost.time is not None and cost.time.total_ns == found["whole"].took
+
+
+def test_where_memory_is_bound_tensors_are_not_whole() -> None:
+    named = {"file": "prog.shard", "machine": "h100-infiniband"}
+    found = []
+    for options in (Options(**named), Options(**named, memory=1 << 20)):
+        with collecting():
+            found.append(by_latency(read(EXPERTS, options), options)["insert-reshards"].get("search"))
+    assert found == ["whole", None]
+
+
+def test_loops_carry_whole_tensors() -> None:
+    """What they carry is gathered once, before them."""
+    module = read(TURNS, Options(file="prog.shard"))
+    with collecting():
+        run_to(make_context(), module, "sharded")
+        found = planned(module, counted={"search": "whole"})
+    assert found is not None
+    assert found[1].collectives == 2
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
