@@ -91,8 +91,8 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name. OWN alone where it has no two collectives, and nothing becomes one in propagation's
-    layouts; of a program of more than SMALL operations few in any layouts."""
+    """The plans, by name. OWN is the only one that is looked for where it has no two collectives, and nothing
+    becomes one in propagation's layouts; of a program of more than SMALL operations few are."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -113,11 +113,11 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     propagated = tried(search="none")
     learnt = learn(propagated.found)
     spared = any(each.part < 1 for each in learnt)
-    if best is not None and not spared and sum(each.before for each in best.found) < 2:
-        return
     whole = tried(search="whole")
     for name, found in ((PROPAGATED, propagated), (WHOLE, whole)):
         yield name, replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
+    if best is not None and not spared and sum(each.before for each in best.found) < 2:
+        return
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
     many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
     if many:
