@@ -24,8 +24,8 @@ from tests.e2e.batches import (
 pytest.importorskip("jax")
 pytest.importorskip("mpi4py")
 
-SHARES = 2
-"""Parts of the measured programs, for as many cores."""
+SHARES = 4
+"""Parts of the measured programs, of which one runs at each commit."""
 
 
 def check(folder: Path, programs: Programs) -> None:
@@ -38,6 +38,7 @@ def test_examples(tmp_path: Path):
     check(tmp_path, files(EXAMPLES))
 
 
+@pytest.mark.sampled(SHARES)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_measured_programs(tmp_path: Path, share: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHARDC_VERIFY_EACH", "")  # other tests compile these too

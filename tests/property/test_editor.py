@@ -18,6 +18,7 @@ PROGRAMS = {name: text for name, text in programs().items() if "import" not in t
 FILE = str(ROOT / "prog.shard")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::3])
 def test_whole_programs(name: str) -> None:
     """The compiler's error is among those of the editor, which shows none where there is none."""

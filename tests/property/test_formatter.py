@@ -34,6 +34,7 @@ def check(text: str) -> str:
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_of_the_repository(name: str) -> None:
     made = check(PROGRAMS[name])

@@ -93,6 +93,7 @@ def test_every_pass_is_in_passes_md() -> None:
     assert sorted(headings) == sorted(PASSES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 def test_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -73,6 +73,7 @@ OUTSIDE = EQUAL.replace("    return x\n", "    return tanh(x * 0.375) * 0.375\n"
 DIFFERENT = scaled(*(i / 64 for i in range(2, 14)), layer=LAYERS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("before", "after"),
     [
