@@ -14,7 +14,9 @@ test: .venv/.dev         ## every test but the slow ones: of sampled families (t
 # A Python 3.13; `make newest NEWEST=/path/to/python3.13` names another.
 NEWEST ?= $(shell for p in "$$HOME"/.pyenv/versions/3.13.*/bin/python python3.13; do \
 	"$$p" -c 'import venv' 2>/dev/null && echo "$$p" && break; done)
-NEWEST_TESTS := tests/unit/jaxside tests/unit/dialects tests/unit/frontend_mlir tests/unit/test_from_jax.py \
+# Of the texts that are read, the tests that ask JAX for them, and those of Python's own syntax trees.
+NEWEST_TESTS := tests/unit/jaxside tests/unit/frontend_mlir/test_python_names.py tests/unit/test_from_jax.py \
+	$(shell grep -l jax tests/unit/dialects/test_*.py tests/unit/frontend_mlir/test_*.py) \
 	tests/unit/backend/test_foreign_calls.py tests/unit/backend/test_jax_functions.py \
 	tests/unit/backend/test_jax_elementwise.py tests/unit/backend/test_library_idioms.py \
 	tests/unit/shard_map/test_collectives.py tests/unit/shard_map/test_effects.py \

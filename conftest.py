@@ -18,6 +18,7 @@ from zlib import crc32
 import pytest
 from hypothesis import settings
 
+from tests.memory import release
 from tests.sampling import mark_the_rest
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     verified = "SHARDC_RANDOM" in os.environ or crc32(item.nodeid.encode()) % 8 == 0
     os.environ["SHARDC_VERIFY_EACH"] = "1" if verified else ""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _memory() -> Iterator[None]:
+    """A file leaves no large process behind."""
+    yield
+    release()
 
 
 @pytest.fixture(autouse=True)

@@ -34,8 +34,10 @@ def check(folder: Path, programs: Programs) -> None:
     assert_equal(expected, on_mpi(folder))
 
 
-def test_examples(tmp_path: Path):
-    check(tmp_path, files(EXAMPLES))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("share", range(2))
+def test_examples(tmp_path: Path, share: int):
+    check(tmp_path, files(EXAMPLES[share::2]))
 
 
 @pytest.mark.sampled(SHARES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import first
+from tests.sampling import examples, first
 
 pytest_plugins = ["pytester"]
 
@@ -29,15 +29,13 @@ def test_two(number): pass
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_few(number): pass
 """
-FILE = """
+KINDS = """
 import pytest
+from tests.sampling import operation
 
-pytestmark = pytest.mark.sampled(2)
-
-def test_a(): pass
-
-@pytest.mark.parametrize("number", range(3))
-def test_b(number): pass
+@pytest.mark.sampled(2, each=operation)
+@pytest.mark.parametrize("text", ["sin(x)", "sin(y)", "cos(x)", "sin(z)", "x + y"])
+def test_each(text): pass
 """
 CONFTEST = """
 from tests.sampling import mark_the_rest
@@ -55,7 +53,7 @@ def names(pytester: pytest.Pytester):
 
     def collect(*words: str) -> list[str]:
         done = pytester.runpytest_inprocess("-q", "--collect-only", "-p", "no:cacheprovider", *words)
-        return re.findall(r"::(\S+)", done.stdout.str())
+        return re.findall(r"::(.+)", done.stdout.str())
 
     return collect
 
@@ -79,10 +77,19 @@ def test_the_next_turn_has_others(pytester: pytest.Pytester, names) -> None:
     assert turns[0] | turns[1] | turns[2] == {*names()} - {"test_few[1]"}
 
 
-def test_a_file_is_one_family(pytester: pytest.Pytester, names) -> None:
-    pytester.makepyfile(FILE)
-    assert names("-m", "not slow") == ["test_a", "test_b[1]"]
-    assert names("-m", "not slow", "--turn", "1") == ["test_b[0]", "test_b[2]"]
+def test_some_of_each_operation(pytester: pytest.Pytester, names) -> None:
+    pytester.makepyfile(KINDS)
+    found = [names("-m", "not slow", "--turn", str(turn)) for turn in range(2)]
+    of_all = ["test_each[cos(x)]", "test_each[x + y]"]
+    assert sorted(found[0]) == sorted(["test_each[sin(x)]", "test_each[sin(z)]", *of_all])
+    assert sorted(found[1]) == sorted(["test_each[sin(y)]", *of_all])
+
+
+def test_the_sweep_has_more_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHARDC_RANDOM", raising=False)
+    assert [examples(count) for count in (1, 60, 100)] == [1, 20, 34]
+    monkeypatch.setenv("SHARDC_RANDOM", "1")
+    assert examples(100) == 100
 
 
 def test_something_of_each_runs() -> None:
