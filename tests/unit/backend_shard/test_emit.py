@@ -33,6 +33,7 @@ RoundTrip = Callable[..., str]
 PROGRAMS = [*ROOT.glob("examples/*/*.shard"), *Path(__file__).parent.glob("programs/*.shard")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", sorted(PROGRAMS), ids=lambda path: path.stem)
 def test_round_trip(path: Path, round_trip: RoundTrip) -> None:
     round_trip(path.read_text(), str(path))
