@@ -8,24 +8,28 @@ BIN := .venv/bin
 demo: .venv/.demo        ## compile examples/digits and run it on eight emulated devices
 	$(BIN)/python examples/digits/demo.py
 
-test: .venv/.dev         ## every test but the slow sweeps
+test: .venv/.dev         ## every test but the slow ones: of sampled families (tests/sampling.py) some cases
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow"
 
 # A Python 3.13; `make newest NEWEST=/path/to/python3.13` names another.
 NEWEST ?= $(shell for p in "$$HOME"/.pyenv/versions/3.13.*/bin/python python3.13; do \
 	"$$p" -c 'import venv' 2>/dev/null && echo "$$p" && break; done)
-NEWEST_TESTS := tests/unit/jaxside tests/unit/dialects tests/unit/frontend_mlir tests/unit/test_from_jax.py \
+# Of the texts that are read, the tests that ask JAX for them, and those of Python's own syntax trees.
+NEWEST_TESTS := tests/unit/jaxside tests/unit/frontend_mlir/test_python_names.py tests/unit/test_from_jax.py \
+	$(shell grep -l jax tests/unit/dialects/test_*.py tests/unit/frontend_mlir/test_*.py) \
 	tests/unit/backend/test_foreign_calls.py tests/unit/backend/test_jax_functions.py \
 	tests/unit/backend/test_jax_elementwise.py tests/unit/backend/test_library_idioms.py \
 	tests/unit/shard_map/test_collectives.py tests/unit/shard_map/test_effects.py \
 	tests/unit/proof/test_jax_reading.py
+
+MARK ?= not slow
 
 ifeq ($(strip $(NEWEST)),)
 newest:                  ## those tests that read what JAX prints, with Python 3.13 and the newest JAX
 	@echo "no Python 3.13 is found here: the tests with the newest JAX are not run"
 else
 newest: .venv/newest/.dev
-	.venv/newest/bin/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(NEWEST_TESTS)
+	.venv/newest/bin/python -m pytest -q -n auto --maxprocesses 8 -m "$(MARK)" --turn 1 $(NEWEST_TESTS)
 endif
 
 check: .venv/.dev        ## lint and types
@@ -36,8 +40,9 @@ check: .venv/.dev        ## lint and types
 coverage: .venv/.dev     ## the tests of `make test`, and the lines that they do not reach
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" --cov --cov-report=term-missing
 
-sweep: .venv/.dev        ## the slow tests: random programs against oracles, all golden texts
-	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
+sweep: .venv/.dev        ## the slow tests, and random ones with new and more examples
+	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "slow or hypothesis"
+	SHARDC_RANDOM=1 $(MAKE) newest MARK="slow or hypothesis"
 
 ORDER := --random-order --random-order-seed
 

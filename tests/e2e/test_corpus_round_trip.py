@@ -28,6 +28,7 @@ def normal(text: str) -> str:
         return str(ir.Module.parse(pretty).operation.get_asm(print_generic_op_form=True))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_text_survives(name: str) -> None:
     lowered = CASES[name].lowered()

@@ -26,6 +26,7 @@ def _inputs(program: Path, folder: Path) -> str:
     return str(folder / "inputs.npz")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_runs_to_the_same_results(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     emitted = tmp_path / path.name
@@ -45,6 +46,7 @@ def test_runs_to_the_same_results(path: Path, tmp_path: Path, capsys: pytest.Cap
             np.testing.assert_array_equal(one[name], two[name])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_output_compiles_for_both_targets(path: Path, tmp_path: Path) -> None:
     emitted = tmp_path / path.name

@@ -18,6 +18,7 @@ from shardc.graph import TensorType
 from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import random_inputs, saved_as
 from shardc.runtime.trees import leaves
+from tests.sampling import chosen
 from tests.tolerance import assert_right
 from tests.xla_flags import QUICK
 
@@ -48,14 +49,16 @@ for name in sys.argv[2:]:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the JAX output of every example, its inputs, and what it computed in another process."""
+def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder with the JAX output of the examples that are asked for, their inputs, and what they computed
+    in another process."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("compiled")
-    for path in PROGRAMS:
+    paths = [case["path"] for case in chosen(request, "test_jax_output")]
+    for path in paths:
         assert shardc([str(path), "-o", str(folder / f"{path.stem}.py")]) == 0
         (folder / f"{path.stem}.in").write_bytes(pickle.dumps(_arguments(path)))
-    names = [path.stem for path in PROGRAMS]
+    names = [path.stem for path in paths]
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder), "XLA_FLAGS": QUICK}
     done = subprocess.run(
         [sys.executable, "-c", RUN_ALL, *names], cwd=folder, env=environment, capture_output=True, text=True
@@ -64,6 +67,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_jax_output(path: Path, compiled: Path) -> None:
     with np.load(compiled / f"{path.stem}_out.npz") as archive:
@@ -74,6 +78,7 @@ def test_jax_output(path: Path, compiled: Path) -> None:
     assert imported <= {"jax", "numpy", "functools", "os", "sys", "math", "typing"}, imported
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_numpy_output(path: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.py"
@@ -85,6 +90,7 @@ def test_numpy_output(path: Path, tmp_path: Path) -> None:
     assert _imports(output.read_text()) <= {"numpy", "shardc", "ml_dtypes", "functools", "math", "typing"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shardc([str(path), "--run"]) == 0
@@ -92,16 +98,19 @@ def test_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def hashed_otherwise(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders with the output of every example, made by two processes, the second in the opposite order."""
+def hashed_otherwise(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> list[Path]:
+    """Folders with the output of the examples that are asked for, made by two processes, the second in the
+    opposite order."""
+    paths = [str(case["path"]) for case in chosen(request, "test_same_bytes_every_time")]
     folders = [tmp_path_factory.mktemp(seed) for seed in "01"]
     for seed, folder in enumerate(folders):
-        command = [sys.executable, "-c", COMPILE_ALL, str(folder), *map(str, PROGRAMS[:: -1 if seed else 1])]
+        command = [sys.executable, "-c", COMPILE_ALL, str(folder), *paths[:: -1 if seed else 1]]
         environment = {"PYTHONHASHSEED": str(seed), "SHARDC_CACHE": "off"}
         subprocess.run(command, cwd=EXAMPLES.parent, env=environment, capture_output=True, check=True)
     return folders
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_same_bytes_every_time(path: Path, hashed_otherwise: list[Path]) -> None:
     one, other = [(folder / f"{path.stem}.py").read_text() for folder in hashed_otherwise]

@@ -24,8 +24,8 @@ from tests.e2e.batches import (
 pytest.importorskip("jax")
 pytest.importorskip("mpi4py")
 
-SHARES = 2
-"""Parts of the measured programs, for as many cores."""
+SHARES = 4
+"""Parts of the measured programs, of which one runs at each commit."""
 
 
 def check(folder: Path, programs: Programs) -> None:
@@ -34,10 +34,13 @@ def check(folder: Path, programs: Programs) -> None:
     assert_equal(expected, on_mpi(folder))
 
 
-def test_examples(tmp_path: Path):
-    check(tmp_path, files(EXAMPLES))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("share", range(2))
+def test_examples(tmp_path: Path, share: int):
+    check(tmp_path, files(EXAMPLES[share::2]))
 
 
+@pytest.mark.sampled(SHARES)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_measured_programs(tmp_path: Path, share: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SHARDC_VERIFY_EACH", "")  # other tests compile these too

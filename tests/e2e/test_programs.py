@@ -10,7 +10,9 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -32,10 +34,12 @@ from shardc.layout import Axis, size_of
 from shardc.ops import sent
 from shardc.passes.pipeline import run_to
 from shardc.runtime.trees import leaves
+from tests.sampling import chosen
 from tests.tolerance import assert_right
 from tests.xla_flags import QUICK
 
-PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.shard"))
+FOLDER = Path(__file__).parent / "programs"
+PROGRAMS = sorted(FOLDER.glob("*.shard"))
 
 COLLECTIVES = {
     f"spmd.{name}"
@@ -81,49 +85,58 @@ class Compiled:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> dict[str, Compiled]:
-    return {path.stem: _compile(path) for path in PROGRAMS}
+def compiled() -> Callable[[str], Compiled]:
+    """A program by its name, compiled when it is first asked for."""
+    return cache(lambda name: _compile(FOLDER / f"{name}.shard"))
 
 
 @pytest.fixture(scope="module")
 def jax_results(
-    compiled: dict[str, Compiled], tmp_path_factory: pytest.TempPathFactory
+    compiled: Callable[[str], Compiled],
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> dict[str, list[np.ndarray]]:
-    """What the JAX outputs compute, all in one other process."""
+    """What the JAX outputs compute, all that are asked for in one other process."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
-    for name, program in compiled.items():
-        (folder / f"{name}.py").write_text(emit_jax(program.local))
-        (folder / f"{name}.in").write_bytes(pickle.dumps(program.arguments))
+    names = [case["name"] for case in chosen(request, "test_jax")]
+    for name in names:
+        (folder / f"{name}.py").write_text(emit_jax(compiled(name).local))
+        (folder / f"{name}.in").write_bytes(pickle.dumps(compiled(name).arguments))
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder), "XLA_FLAGS": QUICK}
-    command = [sys.executable, "-c", RUN_ALL, *compiled]
+    command = [sys.executable, "-c", RUN_ALL, *names]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return pickle.loads((folder / "results").read_bytes())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [path.stem for path in PROGRAMS])
-def test_jax(name: str, compiled: dict[str, Compiled], jax_results: dict[str, list[np.ndarray]]) -> None:
-    compiled[name].check(jax_results[name])
+def test_jax(
+    name: str, compiled: Callable[[str], Compiled], jax_results: dict[str, list[np.ndarray]]
+) -> None:
+    compiled(name).check(jax_results[name])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [path.stem for path in PROGRAMS])
-def test_numpy(name: str, compiled: dict[str, Compiled]) -> None:
+def test_numpy(name: str, compiled: Callable[[str], Compiled]) -> None:
     namespace: dict[str, object] = {"__name__": "compiled"}
-    exec(compile(emit_numpy(compiled[name].local), f"{name}.py", "exec"), namespace)
-    results = namespace["main"](*compiled[name].arguments)  # pyright: ignore
-    compiled[name].check(leaves(results))
+    exec(compile(emit_numpy(compiled(name).local), f"{name}.py", "exec"), namespace)
+    results = namespace["main"](*compiled(name).arguments)  # pyright: ignore
+    compiled(name).check(leaves(results))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [path.stem for path in PROGRAMS])
-def test_run(name: str, compiled: dict[str, Compiled]) -> None:
-    program = compiled[name]
+def test_run(name: str, compiled: Callable[[str], Compiled]) -> None:
+    program = compiled(name)
     program.check([np.asarray(value) for value in run(program.local, program.arrays)])
 
 
 @pytest.mark.parametrize("path", [p for p in PROGRAMS if "# expect:" in p.read_text()], ids=lambda p: p.stem)
-def test_traffic(path: Path, compiled: dict[str, Compiled]) -> None:
-    program = compiled[path.stem]
+def test_traffic(path: Path, compiled: Callable[[str], Compiled]) -> None:
+    program = compiled(path.stem)
     kinds, total = _traffic(program.local, program.local.main.body, Constants(program.local), 1)
     line = next(line for line in program.text.splitlines() if line.startswith("# expect:"))
     for word in line.split()[2:]:

@@ -48,6 +48,7 @@ SOURCES: dict[str, tuple[Callable[[], str], str]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name.split()[0] in QUICK else pytest.mark.slow) for name in SOURCES],

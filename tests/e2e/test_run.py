@@ -61,6 +61,7 @@ def kind(request: pytest.FixtureRequest) -> list[str]:
     return request.param
 
 
+@pytest.mark.sampled(2)
 def test_inputs_to_outputs(program: Path, kind: list[str], tmp_path: Path):
     whole = snapshot(load_module(str(program))).graph
     arrays = [np.asarray(x) for x in arguments(whole, None)]
@@ -119,6 +120,7 @@ print("right", flush=True)
 """
 
 
+@pytest.mark.sampled(2)
 def test_dict_trees(kind: list[str], tmp_path: Path):
     path = Path(__file__).parent / "programs/dict_trees.mlir"
     out = emitted(path, kind, tmp_path)
@@ -189,6 +191,7 @@ def script(kind: list[str], folder: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.sampled(2)
 def test_a_wrong_block_is_an_error_on_every_process(program: Path, kind: list[str], tmp_path: Path):
     """A shape, a dtype: on one of four processes, which go on afterwards."""
     out = emitted(program, kind, tmp_path)
@@ -202,6 +205,7 @@ def test_a_wrong_block_is_an_error_on_every_process(program: Path, kind: list[st
         assert all(line.startswith(start) and "is expected" in line for line in lines)
 
 
+@pytest.mark.sampled(2)
 def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str], tmp_path: Path):
     killed = "import os\nif who() == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCKS
     out = emitted(program, kind, tmp_path)
@@ -263,6 +267,7 @@ while True:  # until all have seen the file: v is split over all of them
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_nothing_is_left_whoever_is_killed(program: Path, kind: list[str], tmp_path: Path):
     """kill -9 of one of all processes, as they start or in collectives: the rest ends, and no other job."""
@@ -325,6 +330,7 @@ def wait_for(condition) -> bool:
     return False
 
 
+@pytest.mark.sampled(2)
 def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
     body = "if who() == 1: raise RuntimeError('no')\nimport time; time.sleep(3600)"
     done = command("run", script(kind, tmp_path, body), *kind)
@@ -351,6 +357,7 @@ print(os.environ["MALLOC_TRIM_THRESHOLD_"])
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are glibc's")
 def test_freed_memory_stays_with_the_process(kind: list[str], tmp_path: Path):
     """And variables have the values that whoever runs it has given them."""
@@ -419,6 +426,7 @@ ENDING = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("end", "code", "said"), [("7", 7, ""), ("'what is wrong'", 1, "[1] what is wrong"), ("None", 0, "")]
 )
@@ -452,6 +460,7 @@ def test_misuse(program: Path, words: list[str], message: str, monkeypatch, caps
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.sampled(2)
 def test_inputs_that_do_not_fit(program: Path, kind: list[str], tmp_path: Path):
     save_file(
         {"x": np.zeros((10, 8), np.float32), "w": np.zeros((8, 11), np.float32)}, tmp_path / "in.safetensors"

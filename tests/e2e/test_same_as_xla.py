@@ -102,6 +102,7 @@ REFUSED_BY_JAX = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("dimension", [0, 1])
 @pytest.mark.parametrize("name", COMPARATORS)
@@ -124,6 +125,7 @@ def test_sorts_by_something_else(name: str) -> None:
             np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("kind", ["FLOAT", "TOTALORDER"])
 @pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
@@ -322,6 +324,7 @@ NARROW = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("dtype", ["i8", "ui8", "i16"])
 @pytest.mark.parametrize("name", NARROW)
@@ -365,6 +368,7 @@ COMBINED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("op", ["add", "multiply", "maximum", "minimum", "and", "or"])
 @pytest.mark.parametrize("name", COMBINED)

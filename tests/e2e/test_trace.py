@@ -35,6 +35,7 @@ def main(x: f32[6@data, 8], w1: f32[8, 16@model], w2: f32[16@model, 8], s: f32[8
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shardc([str(path), "--run", "--trace"]) == 0

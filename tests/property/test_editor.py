@@ -12,12 +12,14 @@ from shardc.editor.completion import completions
 from shardc.editor.hover import hover
 from shardc.editor.names import resolve
 from shardc.frontend.text import read
+from tests.sampling import examples
 from tests.unit.formatter.programs import ROOT, programs
 
 PROGRAMS = {name: text for name, text in programs().items() if "import" not in text}
 FILE = str(ROOT / "prog.shard")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::3])
 def test_whole_programs(name: str) -> None:
     """The compiler's error is among those of the editor, which shows none where there is none."""
@@ -43,7 +45,7 @@ def spoilt(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=60, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=examples(60), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(spoilt(), st.data())
 def test_spoilt_programs(text: str, data: st.DataObject) -> None:
     analysis = Analysis(text, FILE, 1, {})

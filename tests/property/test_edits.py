@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from shardc import cache
 from shardc.compilation import emit
 from shardc.planning.program import known
+from tests.sampling import examples
 from tests.unit.rewrite.folding.programs import forward
 from tests.unit.rewrite.folding.test_folding import stages
 
@@ -43,7 +44,7 @@ def text(source: str, folder: str) -> str:
         return emit(stages(source, 8)[1], "jax")
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EDITS)
 def test_edits(edits: list[tuple[int, str]]) -> None:
     kinds = [SCALED] * LAYERS

@@ -18,6 +18,7 @@ from shardc.interpret.arguments import random_inputs
 from shardc.interpret.distance import distance
 from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
+from tests.sampling import examples
 
 MESHES = ({"x": 2, "y": 2}, {"x": 2, "y": 3}, {"x": 4}, {"x": 2, "y": 2, "z": 2})
 
@@ -116,7 +117,7 @@ SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=SLOW)
+@settings(max_examples=examples(9), deadline=None, derandomize=True, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_right_under_any_sharding(name: str, data: st.DataObject) -> None:
     parameters, result, expression = OPERATIONS[name]

@@ -13,6 +13,7 @@ from shardc.formatter import WIDTH, formatted
 from shardc.formatter.concrete import LAYOUT, concrete, tokens_of
 from shardc.formatter.meaning import meaning
 from shardc.frontend.text import parse
+from tests.sampling import examples
 from tests.unit.formatter.programs import programs
 
 PROGRAMS = programs()
@@ -34,6 +35,7 @@ def check(text: str) -> str:
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_of_the_repository(name: str) -> None:
     made = check(PROGRAMS[name])
@@ -62,7 +64,7 @@ def respaced(text: str, draw: st.DrawFn) -> str:
     return made + text[end:]
 
 
-@settings(max_examples=100, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=examples(100), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_respaced_programs(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(PROGRAMS)))

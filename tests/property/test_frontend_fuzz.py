@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.text import parse, print_ast, read
 from shardc.frontend.text.builtins.table import BUILTINS
+from tests.sampling import examples
 
 FUZZ = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 NAMES = st.sampled_from(

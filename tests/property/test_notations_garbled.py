@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import NOTATIONS
 from shardc.layout.notations.onnx_text import read_spec
+from tests.sampling import examples
 
 MESH = Mesh("mesh", (("x", 2), ("y", 4)))
 TEXTS = {
@@ -58,7 +59,7 @@ def garbled(draw: st.DrawFn, texts: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_shardings(name: str, data: st.DataObject):
     text = data.draw(garbled(TEXTS[name]))
@@ -71,7 +72,7 @@ def test_shardings(name: str, data: st.DataObject):
 
 
 @pytest.mark.parametrize("name", MESHES)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_meshes(name: str, data: st.DataObject):
     read = NOTATIONS[name].read_mesh
@@ -82,7 +83,7 @@ def test_meshes(name: str, data: st.DataObject):
         assert str(error)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(text=garbled(TEXTS["onnx"]))
 def test_specifications(text: str):
     try:

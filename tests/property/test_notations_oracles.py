@@ -14,6 +14,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.compare import same_layout
 from shardc.layout.notations import hlo, jax, sdy
 from shardc.layout.slices import slices
+from tests.sampling import examples
 
 theirs = pytest.importorskip("jax")
 P = theirs.sharding.PartitionSpec
@@ -55,7 +56,7 @@ class Fake:
         return f"Fake({self.id})"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sharding=layouts())
 def test_slices_are_those_of_jax(sharding: Sharding):
     shape = tuple(dim.parts * 2 for dim in sharding.dims)
@@ -67,7 +68,7 @@ def test_slices_are_those_of_jax(sharding: Sharding):
         ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sharding=layouts())
 def test_specs_print_as_in_jax(sharding: Sharding):
     entries = [tuple(a.name for a in dim.axes) for dim in sharding.dims]
@@ -78,7 +79,7 @@ def test_specs_print_as_in_jax(sharding: Sharding):
     assert jax.read(repr(spec), sharding.mesh, sharding.rank) == sharding
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sharding=layouts())
 def test_hlo_is_that_of_jax(sharding: Sharding):
     """JAX numbers devices by their place in the mesh, whatever their own numbers are."""
@@ -90,7 +91,7 @@ def test_hlo_is_that_of_jax(sharding: Sharding):
     assert same_layout(hlo.read(text, placed.mesh, placed.rank), placed)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sharding=layouts())
 def test_xla_reads_what_we_write(sharding: Sharding):
     text = hlo.write(sharding)
@@ -119,7 +120,7 @@ def test_hlo_text_is_canonical():
         assert hlo.write(sharding) == str(named(sharding)._to_xla_hlo_sharding(2))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(sharding=layouts(), extra=st.data())
 def test_shardy_reads_what_we_write(sharding: Sharding, extra: st.DataObject):
     ir = pytest.importorskip("jaxlib.mlir.ir")

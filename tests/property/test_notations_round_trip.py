@@ -21,6 +21,7 @@ from shardc.layout.recognise import in_mesh, on_own_mesh, table_of
 from shardc.layout.refine import refined
 from shardc.layout.slices import local_shapes, slices
 from shardc.layout.uneven import Policy
+from tests.sampling import examples
 
 
 @st.composite
@@ -141,7 +142,7 @@ def test_blocks_cover_a_tensor_under_every_policy(sharding: Sharding, shape: lis
     assert np.array_equal(assemble(held, sharding, policy), tensor)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(sharding=shardings(), shape=st.lists(st.integers(0, 20), min_size=3, max_size=3))
 def test_a_written_shape_has_the_same_blocks_there(sharding: Sharding, shape: list[int]):
     shape = shape[: sharding.rank]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.overlapping import Product, same_results, traffic
+from tests.sampling import examples
 
 MESHES = {
     "pod[i=2]": ("i",),
@@ -49,7 +50,7 @@ def products(draw: st.DrawFn) -> Product:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(products(), st.integers(1, 13))
 def test_equal(product: Product, unroll: int) -> None:
     plain, overlapped = same_results(product.text, when="on", unroll=unroll)

@@ -21,6 +21,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
 from shardc.layout.difference import subtract
 from shardc.layout.slices import slices
 from shardc.planning.reshard import plan
+from tests.sampling import examples
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 JUNK = 777
@@ -257,7 +258,7 @@ def any_sharding(draw, mesh, rank):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_sizes(data):
     sizes = data.draw(st.sampled_from([(2, 3), (4, 2), (6, 1), (8,), (2, 2, 2), (3, 4)]))
     mesh = Mesh("m", tuple(zip("xyz", sizes, strict=False)))

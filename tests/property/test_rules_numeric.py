@@ -21,6 +21,7 @@ from shardc.ops import meaning, rule_of
 from shardc.ops.rule import Kind
 from shardc.rules.assign import assignment_of, masked, operand_shardings, result_shardings
 from shardc.rules.legal import legal
+from tests.sampling import examples
 from tests.tolerance import assert_sums
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -264,7 +265,7 @@ def test_each_factor_that_may_be_split(op):
                 check_assignment(op, rule, assignment, seed=factor)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(assigned(), st.integers(0, 99))
 def test_legal_assignments_compute_the_whole(case, seed):
     op, rule, assignment = case

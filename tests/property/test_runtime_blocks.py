@@ -12,6 +12,7 @@ from shardc.layout import Dim, Mesh, Sharding
 from shardc.layout.slices import replicas, slices
 from shardc.runtime.blocks import join
 from shardc.semantics.blocks import cut
+from tests.sampling import examples
 
 
 @st.composite
@@ -38,7 +39,7 @@ def shardings(draw: st.DrawFn) -> Sharding:
 shapes = st.lists(st.integers(0, 9), min_size=3, max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(shardings(), shapes)
 def test_blocks_join_to_the_array_they_were_cut_from(sharding: Sharding, sizes: list[int]):
     shape = tuple(sizes[: sharding.rank])
@@ -49,7 +50,7 @@ def test_blocks_join_to_the_array_they_were_cut_from(sharding: Sharding, sizes: 
     np.testing.assert_array_equal(join(blocks, sharding, shape, "x"), x)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(shardings(), shapes)
 def test_slices_cover_every_element_once_per_replica(sharding: Sharding, sizes: list[int]):
     shape = tuple(sizes[: sharding.rank])

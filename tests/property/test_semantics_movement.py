@@ -10,8 +10,9 @@ from shardc.graph import GatherDims, ScatterDims, TensorType
 from shardc.interpret.run import ArrayBuilder
 from shardc.ops import infer
 from shardc.semantics import ops
+from tests.sampling import examples
 
-SMALL = settings(max_examples=150, deadline=None)
+SMALL = settings(max_examples=examples(150), deadline=None)
 
 
 def counted(shape):

@@ -49,13 +49,18 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
 }
 
 
+def _page(path: Path) -> object:
+    """Of library-layer tests/unit/jaxside/test_library_layer.py runs what this would."""
+    return pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem == "library-layer"))
+
+
 @pytest.fixture(autouse=True)
 def as_for_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other tests prove nothing that they do not ask for."""
     monkeypatch.delenv("SHARDC_PROVE", raising=False)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*map(_page, PAGES)])
 def test_page(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert render(text) == text, STALE
@@ -93,6 +98,7 @@ def test_every_pass_is_in_passes_md() -> None:
     assert sorted(headings) == sorted(PASSES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 def test_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

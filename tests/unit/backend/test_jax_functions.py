@@ -191,6 +191,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 def test_round_trip(check, case):
     function, *arrays = CASES[case]

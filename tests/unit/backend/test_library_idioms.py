@@ -382,6 +382,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*IDIOMS, *OTHERS])
 def test_an_idiom(name: str) -> None:
     function, text = (IDIOMS | OTHERS)[name]
@@ -416,6 +417,7 @@ NARROW: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
 @pytest.mark.parametrize("name", NARROW)
 def test_an_idiom_of_narrow_floats(name: str, dtype: Any) -> None:
@@ -453,6 +455,7 @@ def test_the_greatest_over_a_split_dimension(function: Any) -> None:
     np.testing.assert_array_equal(program.main(x), function(x, axis=1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", [0, 3, -1, -5, -6, -9, 5, 7])
 def test_writing_at_indices(place: int) -> None:
     """Those from the end count, those beyond it do nothing, as in the NumPy program."""
@@ -468,6 +471,7 @@ def main(x: f32[8, 6, 5], v: f32[8, 6], i: i32[3], t: i32[], u: f32[8, 3, 5]):
     assert_near(jaxs.main(*given), numpys.main(*given))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", [0, 4, 7, 8, -1, -9])
 @pytest.mark.parametrize("wraps", [True, False])
 def test_one_place_of_blocks_of_a_whole_array(place: int, wraps: bool) -> None:

@@ -24,6 +24,7 @@ from shardc.frontend.text.promotion import DTYPES as ALL_DTYPES
 from shardc.graph import DTYPES
 from shardc.ops import definitions
 from shardc.passes.pipeline import run_to
+from tests.sampling import examples
 from tests.tolerance import assert_near
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,7 @@ RoundTrip = Callable[..., str]
 PROGRAMS = [*ROOT.glob("examples/*/*.shard"), *Path(__file__).parent.glob("programs/*.shard")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", sorted(PROGRAMS), ids=lambda path: path.stem)
 def test_round_trip(path: Path, round_trip: RoundTrip) -> None:
     round_trip(path.read_text(), str(path))
@@ -145,7 +147,7 @@ EVERY = every_operation()
 
 
 @settings(
-    max_examples=90,
+    max_examples=examples(90),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

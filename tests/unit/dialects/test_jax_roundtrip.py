@@ -439,6 +439,7 @@ def normal(text):
         return ir.Module.parse(pretty).operation.get_asm(print_generic_op_form=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_pretty_text_survives(name):
     text = lowered(name).as_text()
@@ -448,6 +449,7 @@ def test_pretty_text_survives(name):
     assert graph.main.name == "main"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_text_with_locations_survives(name):
     text = lowered(name).as_text(debug_info=True)
@@ -457,6 +459,7 @@ def test_text_with_locations_survives(name):
     assert places and None not in places
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_generic_text_survives(name):
     text = lowered(name).compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)

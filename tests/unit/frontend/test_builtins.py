@@ -12,6 +12,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.interpret.run import run
+from tests.sampling import operation
 from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
@@ -659,6 +660,7 @@ x + x.ndim
 """.strip().splitlines()
 
 
+@pytest.mark.sampled(3, each=operation)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_same_as_jax(expression: str) -> None:
     """The value, shape and dtype of an expression are those of jax.numpy."""

@@ -14,6 +14,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.sampling import operation
 from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
@@ -50,6 +51,7 @@ def close(found: Any, expected: Any) -> None:
     assert_near(found, expected, terms=X.size)
 
 
+@pytest.mark.sampled(3, each=operation)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_as_jax(expression: str):
     (found,) = results(program(expression, TYPES))

@@ -37,6 +37,7 @@ BATCH: Split = {"x": ("data", None, None)}
 X = np.random.default_rng(3).standard_normal((4, LENGTH, WIDTH)).astype(np.float32)
 
 
+@pytest.mark.sampled(3)
 def test_the_file_of_the_repository(split_and_kinds: tuple[Split, dict[str, int]]) -> None:
     _same_collectives(FILE, *split_and_kinds)
 

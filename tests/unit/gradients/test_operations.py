@@ -10,6 +10,7 @@ import pytest
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.sampling import operation
 from tests.tolerance import assert_near
 from tests.unit.gradients.cases import ALL, Case, as_python
 
@@ -35,6 +36,7 @@ def text_of(case: Case, result: tuple[int, ...]) -> str:
     )
 
 
+@pytest.mark.sampled(3, each=operation)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.text} {case.shapes}")
 def test_gradient(case: Case):
     args = arguments(case)

@@ -157,6 +157,7 @@ def test_errors_of_shardings(options, pod, x):
     assert issubclass(kind, ValueError)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "call",
     [

@@ -47,6 +47,7 @@ def key() -> Any:
     return random.key_data(random.key(7))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", [("data", "model"), (("model", "data"), None), (None, None)])
 def test_each_kind_is_one_call(pod, key, spec):
     text = drawn(lambda k: [kind(k, (8, 24)) for kind in KINDS.values()], pod, key, out=pod.way(*spec))
@@ -102,6 +103,7 @@ def test_one_word_may_be_the_same_on_all_devices(pod, key):
     np.testing.assert_array_equal(first ^ second, random.bits(key, 12))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_other_floats(pod, key, dtype):
     whole = drawn(lambda k: random.normal(k, (8, 4), dtype), pod, key, out=pod.way())
@@ -158,6 +160,7 @@ def test_a_probability_for_each_element(pod, key, draw):
     assert 'own_bernoulli(k, p, (8, 16), ("data", "model"))' in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", [("data",), ()])
 def test_of_each_of_several_keys(pod, key, spec):
     some = ["bits", "normal", "bernoulli", "randint"]
@@ -243,6 +246,7 @@ def test_typed_keys(pod):
     assert rest.dtype == key.dtype
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", [(), ("model",), (("data", "model"),)])
 def test_random_orders(pod, key, spec):
     def function(k):
@@ -254,6 +258,7 @@ def test_random_orders(pod, key, spec):
     assert "lax.sort" not in text and "def shuffle" not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [1, 2, 1624, 1628, 4096])
 def test_random_orders_of_many(pod, key, size):
     """More than one sort from 1,626 elements on."""
@@ -272,6 +277,7 @@ def test_random_orders_of_many(pod, key, size):
     assert "lax.sort" not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", [(), ("data",), (None, "model"), ("model", "data")])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_arrays_in_a_random_order(pod, key, draw, spec, axis):
@@ -299,6 +305,7 @@ def test_random_orders_of_split_arrays_stay_split(pod, key, draw):
     assert "all_gather" not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_random_orders_of_integers(pod, key, dtype):
     with jax.enable_x64(True):

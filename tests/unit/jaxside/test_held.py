@@ -62,6 +62,7 @@ def ruled(rule):
 FORMS |= {"custom_jvp": ruled(jax.custom_jvp), "custom_vjp": ruled(jax.custom_vjp)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_arrays_that_inner_functions_hold_stay_split(pod, draw, form):
     w, v = pod.put(draw(8, 8) / 4 + np.eye(8), None, "model"), pod.put(draw(8, 8) / 4, "data")

@@ -38,6 +38,7 @@ def x(pod):
     return pod.put(np.arange(8, dtype=np.float32), "data")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", ALIKE)
 def test_alike(case, x, pod):
     ours, theirs = (_outcome(partial(case, jit, x, pod)) for jit in (shardc.jit, jax.jit))

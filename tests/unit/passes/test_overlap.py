@@ -36,6 +36,7 @@ def product(ring: str, side: str, letter: str) -> Product:
     return Product(mesh, axes, side, letter, (n, 2 * n, n, 3 * n))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ring", RINGS)
 @pytest.mark.parametrize(("side", "letter"), CASES)
 def test_same_results_and_bytes(ring: str, side: str, letter: str) -> None:
@@ -53,6 +54,7 @@ def test_long_rings_are_loops(ring: str, loops: int) -> None:
     assert sum(node.name == "stablehlo.while" for node in body.nodes) == loops
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ring", ["four", "five", "eight"])
 @pytest.mark.parametrize(("side", "letter"), CASES)
 def test_nothing_waits(ring: str, side: str, letter: str) -> None:
@@ -86,6 +88,7 @@ def test_unroll_says_which_rings_are_loops() -> None:
     same_results(product("three", "result", "n").text, when="on", unroll=2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize(
     ("ring", "side", "letter"),

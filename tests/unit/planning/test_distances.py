@@ -15,6 +15,7 @@ from shardc.planning.program.rates import Rates
 from shardc.planning.reshard import orders, planner, preferred_plan
 from shardc.planning.reshard.distances import all_ways, distances
 from shardc.planning.reshard.runs import alone, atoms_for
+from tests.sampling import examples
 
 
 def shardings(axes, rank):
@@ -170,7 +171,7 @@ def test_many_dimensions():
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_many_axes_cost_what_the_search_finds(data):
     """Of five axes those count that a layout names, as in the search; of all five, what is left at least."""
     mesh = Mesh("m", tuple((f"a{i}", 2) for i in range(5)))

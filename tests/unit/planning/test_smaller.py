@@ -13,6 +13,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.planning.reshard import planner
 from shardc.planning.reshard.planner import TooLittleMemory, plan
 from shardc.planning.reshard.smaller import smaller
+from tests.sampling import examples
 
 MESH = Mesh("m", (("x", 2), ("y", 2), ("z", 2), ("m", 4)))
 AXES = {axis.name: axis for axis in MESH.several}
@@ -76,7 +77,7 @@ def test_sizes_of_two_primes_are_no_one_axis() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_more_is_sent_than_by_a_search_over_all_axes(data: st.DataObject) -> None:
     def drawn(partial: bool) -> Sharding:
         places = (0, 1, None, *((2,) if partial else ()))

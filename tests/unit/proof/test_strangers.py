@@ -63,6 +63,7 @@ def _graphs(text: str) -> tuple[Graph, Graph]:
     return snapshot(plain).graph, snapshot(devices).graph
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [text for _, text in RIGHT], ids=[name for name, _ in RIGHT])
 def test_right_programs_are_proved_and_run_equal(text: str) -> None:
     whole, local = _graphs(text)

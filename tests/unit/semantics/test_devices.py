@@ -13,6 +13,7 @@ from shardc.interpret.collectives import Place
 from shardc.interpret.run import BlocksBuilder, run
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.semantics.blocks import BlockError, assemble, cut, groups
+from tests.sampling import examples
 from tests.tolerance import assert_product
 
 MESH = Mesh("pod", (("x", 2), ("y", 4)))
@@ -87,7 +88,7 @@ def axes_lists():
 @given(
     axes_lists(), st.lists(st.integers(0, 9), min_size=2, max_size=2), st.sampled_from(["sum", "max", "min"])
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_assemble_undoes_cut(placed, shape, kind):
     order, where = placed
     dims = [[axis for axis, at in zip(order, where, strict=True) if at == dim] for dim in (0, 1)]

@@ -56,6 +56,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("vma", [True, False], ids=("checked", "unchecked"))
 def test_a_collective(agree: Any, name: str, vma: bool) -> None:

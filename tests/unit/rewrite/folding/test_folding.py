@@ -94,6 +94,7 @@ def arguments(graph, seed=0):
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_computed_is_the_same(name):
     whole, local, removed = stages(PROGRAMS[name], 20)
@@ -102,6 +103,7 @@ def test_what_is_computed_is_the_same(name):
     assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["step", "steps of another number"])
 @pytest.mark.parametrize("option", ["combine-collectives", "overlap", "regather"])
 def test_passes_that_look_across_layers_see_all(name, option):

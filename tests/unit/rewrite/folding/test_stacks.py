@@ -80,6 +80,7 @@ def stacks(text: str) -> list[Folded]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_computed_is_the_same(name: str) -> None:
     text, _ = PROGRAMS[name]
@@ -89,6 +90,7 @@ def test_what_is_computed_is_the_same(name: str) -> None:
     assert_right(whole, local, arrays, run(local, arrays), text)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_stacks(name: str) -> None:
     text, count = PROGRAMS[name]
