@@ -5,6 +5,7 @@
     p & True, p | False                         ->  p
     where(p, x, x), where(p, 1.0, 0.0)          ->  x, p.astype(jnp.float32)
     p.astype(jnp.int32).astype(jnp.float32)     ->  p.astype(jnp.float32)
+    x.astype(jnp.float32).astype(jnp.bfloat16)  ->  x                      of a bf16
     zeros((4, 1)).at[:, 0].add(full((4,), 2.0)) ->  full((4, 1), 2.0)
     jnp.sum(x, axis=1) of one column            ->  x[:, 0]
     0 - i                                       ->  -i                     of integers
@@ -153,6 +154,22 @@ def _by_way_of_numbers(known: Known, node: Node) -> Node | None:
     return replace(node, operands=made.operands)
 
 
+def _narrowed_back(known: Known, node: Node) -> Node | None:
+    """Floats as wider ones, which may be spread, as what they were."""
+    made = known.made.get(node.operands[0])
+    spread = made if made is not None and made.name == hlo.broadcast_in_dim.name else None
+    made = known.made.get(spread.operands[0]) if spread else made
+    if made is None or made.name != hlo.convert.name:
+        return None
+    (value,) = made.operands
+    narrow, wide = (known.graph.type(each).dtype for each in (value, *made.results))
+    if known.graph.type(node.results[0]).dtype != narrow or (narrow, wide) not in _WIDER:
+        return None
+    if spread is None:
+        return same(known, node, value)
+    return _further(known, replace(node, name=spread.name, operands=(value,), attrs=spread.attrs))
+
+
 def _into_one_place(known: Known, node: Node) -> Node | None:
     """Added to zeros that have one place for them in some dimensions: only these dimensions are added."""
     if len(node.operands) != 3 or combiner(node.regions[0], known.graph) != "sum":
@@ -220,13 +237,15 @@ def _transposed_product(known: Known, node: Node) -> Node | None:
 
 
 _REDUCTIONS = ("sum", "max", "min", "prod")
+_WIDER = {("bf16", "f32"), ("f16", "f32"), ("bf16", "f64"), ("f16", "f64"), ("f32", "f64")}
+"""Floats, and wider ones that have all of them."""
 
 IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     chlo.square.name: (number,),
     hlo.add.name: (number, _and_zero),
     hlo.and_.name: (_neutral(True),),
     hlo.broadcast_in_dim.name: (reshaped_back, moved_back, spread_back),
-    hlo.convert.name: (number, _by_way_of_numbers),
+    hlo.convert.name: (number, _by_way_of_numbers, _narrowed_back),
     hlo.divide.name: (number, _by_one),
     hlo.exponential.name: (number,),
     hlo.log.name: (number,),

@@ -169,7 +169,7 @@ def minimum(
     if result is None:
         return None
     value = total(costs, result.columns)
-    reduced = result.reduced * (scale / 1000)
+    reduced = result.reduced() * (scale / 1000)
     basis, further = result.basis, result.further
     relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), further=further)
     if relaxed.whole or relaxed.whole_bound >= enough:

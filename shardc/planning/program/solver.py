@@ -68,13 +68,13 @@ class Sums(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, what is found `further` on from this solution with
-    more rows, and, before that is asked, its basis."""
+    """Values of the columns, and a number that no solution's objective is below; of a linear program what is
+    found `further` on from this solution with more rows, and, before that is asked, its basis and by how much
+    less each column would have to cost to be used, `reduced`."""
 
     columns: Vector
     bound: float
-    reduced: Vector
+    reduced: Callable[[], Vector]
     further: Callable[[Sequence[Row]], Found | None]
     basis: Callable[[], Basis]
 
@@ -123,8 +123,7 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     if not optimal and (linear or info.primal_solution_status != FEASIBLE):
         return None
-    solution = highs.getSolution()
-    columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
+    columns = _vector(highs.getSolution().col_value)
     bound = info.objective_function_value if linear else info.mip_dual_bound
     taken: int = info.simplex_iteration_count
 
@@ -139,11 +138,18 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
         highs.run()
         return _found(highspy, highs, linear, np.concatenate([open_below, low == -np.inf]), more)
 
+    def reduced() -> Vector:
+        return _vector(highs.getSolution().col_dual)
+
     def basis() -> Basis:
         _, basic = highs.getBasicVariables()
         return Basis.of(np.asarray(basic), columns, open_below)
 
     return Found(columns, float(bound), reduced, further, basis)
+
+
+def _vector(numbers: list[float]) -> Vector:
+    return np.fromiter(numbers, np.float64, len(numbers))
 
 
 _OPTIONS = {

@@ -103,12 +103,22 @@ GONE = {
         "float32(",
     ),
     "names of what has one": (lambda x: named(x), " = total"),
+    "a float by way of wider ones": (lambda x: by_way_of(jnp.float32, x.astype(jnp.bfloat16)), "float32"),
+    "a float by way of wider ones that are spread": (
+        lambda x: x.astype(jnp.float16) + spread_by_way_of(jnp.float32, x[:, :1].astype(jnp.float16)),
+        "float32",
+    ),
 }
 """A function, and what its text has not."""
 
 STAYS = {
     "a condition as other numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(2), jnp.float32(0)), "where"),
     "the size of a sum": (lambda x: jnp.abs(jnp.sum(x, axis=0)), "abs("),
+    "a float by way of narrower ones": (lambda x: by_way_of(jnp.bfloat16, x), "bfloat16"),
+    "a float by way of those of another range": (
+        lambda x: by_way_of(jnp.float16, x.astype(jnp.bfloat16)),
+        ".float16)",
+    ),
     "a number by way of integers": (lambda x: x.astype(jnp.int32).astype(jnp.float32), "int32"),
     "narrower bounds of an order": (lambda x: jnp.clip(jnp.argsort(x, axis=1), 0, 14), "14"),
     "nothing less a number": (lambda x: 0.0 - x, "0.0 - "),
@@ -137,6 +147,14 @@ def named(x: Any) -> Any:
     """The sum over devices has a name before it is reshaped to what it was."""
     total = jnp.sum(x, axis=0, keepdims=True)
     return total[0] * total[0], total[0] + 1.0
+
+
+def by_way_of(dtype: Any, x: Any) -> Any:
+    return jnp.negative(x).astype(dtype).astype(x.dtype)
+
+
+def spread_by_way_of(dtype: Any, x: Any) -> Any:
+    return jnp.broadcast_to(jnp.negative(x).astype(dtype), (x.shape[0], 16)).astype(x.dtype)
 
 
 @pytest.mark.parametrize("name", [*GONE, *STAYS])
