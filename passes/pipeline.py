@@ -144,7 +144,7 @@ def run_to(
 
 
 def compute(module: ModuleOp) -> None:
-    """Run the pass COMPUTING on a module that run_to took to the end without it, and verify what comes out."""
+    """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out."""
     (entry,) = (entry for entry in PIPELINE if entry.name == COMPUTING)
     each = _each()
     with no_garbage_collection():

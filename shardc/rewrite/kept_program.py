@@ -65,8 +65,8 @@ class Columns(Struct):
         attrs = dict[int, Attribute]()
         for op in ops:
             attrs[id(op.location)] = op.location
-            for region in op.regions:
-                attrs.update((id(arg.location), arg.location) for arg in region.block.args)
+            blocks = [block for region in op.regions for block in region.blocks]
+            attrs.update((id(arg.location), arg.location) for block in blocks for arg in block.args)
         found = dict[tuple[str | None, int], set[int]]()
         for loc in map(location_of, attrs.values()):
             found.setdefault((loc.file, loc.line), set()).add(loc.col)
@@ -155,7 +155,7 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
         seen = partial(_seen, numbers)
         program = kept_operations.written(module.body.block.ops, columns.ranked, seen, back=False)
         attributes = kept_attributes.written(DictionaryAttr(module.attributes))
-    except Unkept:
+    except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
     titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]
     which = [places[_content(number)] for number in numbers.values()]
