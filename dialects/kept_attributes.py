@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -105,8 +105,14 @@ def _read_array(kept: list[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(base64.b85decode(text), DTYPES[name][1]).reshape(shape)
 
 
+@lru_cache(maxsize=1 << 10)
+def _known(attr: Attribute) -> list[Any]:
+    """As written; arguments are many, and their annotations few."""
+    return written(attr)
+
+
 def _dict(value: Mapping[str, Any]) -> list[Any]:
-    return [[key, written(held)] for key, held in value.items()]
+    return [[key, _known(held)] for key, held in value.items()]
 
 
 _WRITERS: list[tuple[type, str, Callable[[Any], Any]]] = [

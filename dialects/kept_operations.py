@@ -38,17 +38,20 @@ def written(
     ops: Iterable[Operation],
     place: Callable[[Attribute], Attribute] = lambda attr: attr,
     seen: Callable[[Operation], Properties] = lambda op: op.properties,
+    back: bool = True,
 ) -> Kept:
     """Operations as JSON; of where they are, what `place` says, of their properties those that are `seen`.
-    Unkept if some attribute has no form."""
-    writer = _Writer(place, seen)
+    Unkept if some attribute has no form, or none that is read `back` as it was, if that is to be."""
+    writer = _Writer(place, seen, back)
     steps = [writer.operation(op) for op in ops]
     return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
 
 
-def read(kept: Kept, context: Context) -> list[Operation]:
-    """The operations that were written."""
-    return _Reader(kept, context).operations(kept["operations"])
+def read(
+    kept: Kept, context: Context, place: Callable[[Location], Location] = lambda loc: loc
+) -> list[Operation]:
+    """The operations that were written; of places what `place` says."""
+    return _Reader(kept, context, place).operations(kept["operations"])
 
 
 def files(kept: Kept) -> list[str]:
@@ -59,45 +62,60 @@ def files(kept: Kept) -> list[str]:
 
 class _Writer:
     def __init__(
-        self, place: Callable[[Attribute], Attribute], seen: Callable[[Operation], Properties]
+        self, place: Callable[[Attribute], Attribute], seen: Callable[[Operation], Properties], back: bool
     ) -> None:
-        self.place, self.seen_of = place, seen
+        self.place, self.seen_of, self.back = place, seen, back
         self.attributes: list[Any] = []
         self.kinds: list[list[Any]] = []
-        self.values: dict[SSAValue, int] = {}
+        self.values: dict[int, int] = {}  # by the id of the SSA value
         self.numbers: dict[Attribute, int] = {}
         self.seen: dict[int, tuple[Attribute, int]] = {}
+        self.places: dict[int, tuple[Attribute, int]] = {}
         self.kind_numbers: dict[Hashable, int] = {}
+        self.seen_kinds: dict[Hashable, int] = {}  # by the ids of attributes
 
     def operation(self, op: Operation) -> list[Any]:
-        operands = [self.values[value] for value in op.operands]
+        values, used = self.values, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+        operands = [values[id(value)] for value in used]
         if op.successors:
             raise Unkept(f"{op.name} jumps")
         regions = [[self.block(block) for block in region.blocks] for region in op.regions]
         kind = self.kind(op)
         attributes = [part for key, attr in op.attributes.items() for part in (key, self.attribute(attr))]
         names = self.made(op.results)
-        return [kind, operands, attributes, self.attribute(self.place(op.location)), names, regions]
+        return [kind, operands, attributes, self.placed(op.location), names, regions]
 
     def block(self, block: Block) -> list[Any]:
         types = [self.attribute(arg.type) for arg in block.args]
-        places = [self.attribute(self.place(arg.location)) for arg in block.args]
+        places = [self.placed(arg.location) for arg in block.args]
         return [types, places, self.made(block.args), [self.operation(op) for op in block.ops]]
 
     def made(self, values: Sequence[SSAValue]) -> list[str | None]:
         """Number values; their names."""
         for value in values:
-            self.values[value] = len(self.values)
+            self.values[id(value)] = len(self.values)
         return [value.name_hint for value in values]
 
     def kind(self, op: Operation) -> int:
-        types = [self.attribute(result.type) for result in op.results]
-        properties = [part for key, attr in self.seen_of(op).items() for part in (key, self.attribute(attr))]
-        key = op.name, *types, None, *properties
-        if key not in self.kind_numbers:
-            self.kind_numbers[key] = len(self.kinds)
-            self.kinds.append([op.name, types, properties])
-        return self.kind_numbers[key]
+        held = self.seen_of(op)
+        seen = op.name, *[id(result.type) for result in op.results], None, *held, *map(id, held.values())
+        known = self.seen_kinds.get(seen)
+        if known is None:
+            types = [self.attribute(result.type) for result in op.results]
+            properties = [part for key, attr in held.items() for part in (key, self.attribute(attr))]
+            key = op.name, *types, None, *properties
+            if key not in self.kind_numbers:
+                self.kind_numbers[key] = len(self.kinds)
+                self.kinds.append([op.name, types, properties])
+            known = self.seen_kinds[seen] = self.kind_numbers[key]
+        return known
+
+    def placed(self, attr: Attribute) -> int:
+        """The number of where something is."""
+        known = self.places.get(id(attr))
+        if known is None:
+            known = self.places[id(attr)] = attr, self.attribute(self.place(attr))
+        return known[1]
 
     def attribute(self, attr: Attribute) -> int:
         known = self.seen.get(id(attr))
@@ -105,12 +123,12 @@ class _Writer:
             number = self.numbers.get(attr)
             if number is None:
                 number = self.numbers[attr] = len(self.attributes)
-                self.attributes.append(_attribute(attr))
+                self.attributes.append(_attribute(attr, self.back))
             known = self.seen[id(attr)] = attr, number
         return known[1]
 
 
-def _attribute(attr: Attribute) -> Any:
+def _attribute(attr: Attribute, back: bool) -> Any:
     """The frequent ones in short."""
     if isinstance(attr, SourceLoc):
         loc = attr.data
@@ -120,24 +138,24 @@ def _attribute(attr: Attribute) -> Any:
     if type(attr) is DenseArrayBase and attr.elt_type == i64:
         return {"integers": python_of(cast("Attribute", attr))}
     kept = kept_attributes.written(attr)
-    if kept_attributes.read(kept) != attr:
+    if back and kept_attributes.read(kept) != attr:
         raise Unkept(attr.name)
     return kept
 
 
-def _read_attribute(kept: Any) -> Attribute:
+def _read_attribute(kept: Any, place: Callable[[Location], Location]) -> Attribute:
     if isinstance(kept, str):
         return StringAttr(kept)
     if isinstance(kept, list):
         return kept_attributes.read(cast("list[Any]", kept))
     if "integers" in kept:
         return integers(kept["integers"])
-    return source_of(Location(*kept["place"]))
+    return source_of(place(Location(*kept["place"])))
 
 
 class _Reader:
-    def __init__(self, kept: Kept, context: Context) -> None:
-        self.attributes = [*map(_read_attribute, kept["attributes"])]
+    def __init__(self, kept: Kept, context: Context, place: Callable[[Location], Location]) -> None:
+        self.attributes = [_read_attribute(attr, place) for attr in kept["attributes"]]
         self.kinds = [self.kind(context, *kind) for kind in kept["kinds"]]
         self.values: list[SSAValue] = []
 

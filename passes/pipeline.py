@@ -97,6 +97,9 @@ OUTLINING = "outline-calls"
 READING = (OUTLINING, "outline-repeats")
 """The passes that change nothing that a program takes: they are for who reads it."""
 
+COMPUTING = "simplify-local"
+"""The last pass, the only one to which it matters which numbers a program has, beside which are equal."""
+
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
 
@@ -125,7 +128,7 @@ def run_to(
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
     that fold. ShardcError if the program is wrong.
     """
-    each = bool(os.environ.get("SHARDC_VERIFY_EACH")) if verify_each is None else verify_each
+    each = _each() if verify_each is None else verify_each
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
     asked = [e for e in PIPELINE if e.stage in wanted and e.name not in without]
@@ -138,6 +141,20 @@ def run_to(
             run.plainly(entries)
         if verified:
             verify(module)
+
+
+def compute(module: ModuleOp) -> None:
+    """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out."""
+    (entry,) = (entry for entry in PIPELINE if entry.name == COMPUTING)
+    each = _each()
+    with no_garbage_collection():
+        _Run(SharedGraph(module, checked=each), {}, each).plainly([entry])
+        verify(module)
+
+
+def _each() -> bool:
+    """Whether the environment asks for a verification after each pass."""
+    return bool(os.environ.get("SHARDC_VERIFY_EACH"))
 
 
 class _Run(Struct, frozen=True):

@@ -6,6 +6,7 @@ The command and the API both compile by these functions; warnings go to whoever 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +15,8 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.options import BEST, Options
-from shardc.passes.pipeline import run_to
+from shardc.outcome import said_of
+from shardc.passes.pipeline import COMPUTING, compute, run_to
 from shardc.planning.machines import Machine, load, with_axes
 
 if TYPE_CHECKING:
@@ -104,10 +106,20 @@ def placed(module: ModuleOp, options: Options) -> Placement | None:
 
 def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
     """Take a module to a stage, in place; what it is there."""
-    placed(module, options)
-    planned = stage in ("collectives", "local")
-    told = by_memory(module, options) if planned else by_pass(options)
-    run_to(make_context(), module, stage, options=told)
+    if stage != "local":
+        placed(module, options)
+        told = by_memory(module, options) if stage == "collectives" else by_pass(options)
+        run_to(make_context(), module, stage, options=told)
+        return snapshot(module).graph
+    from shardc.rewrite.kept_program import sought
+
+    kept = sought(module, *said_of(options))
+    if kept is None or not kept.take(module):
+        with kept.made(module) if kept else nullcontext():
+            placed(module, options)
+            told = by_memory(module, options)
+            run_to(make_context(), module, stage, options=told, without=(COMPUTING,), verified=False)
+    compute(module)
     return snapshot(module).graph
 
 

@@ -29,14 +29,17 @@ def key(text: str, options: Options, *more: str) -> tuple[str, ...] | None:
     mentioned = sorted({*_PYTHON_FILE.findall(text)})
     if any("\\" in file for file in mentioned):
         return None
-    machine = [options.machine] if options.machine else []
+    return ("compiled", *more, text, *said_of(options), *(f"{file} {_digest(file)}" for file in mentioned))
+
+
+def said_of(options: Options) -> list[str]:
+    """The options, with what is in a machine's file."""
     tables = {
         "defines": sorted((options.defines or {}).items()),
         "links": options.links if isinstance(options.links, str) else sorted((options.links or {}).items()),
     }
     said = [f"{name}={tables.get(name, value)!r}" for name, value in asdict(options).items()]
-    files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
-    return ("compiled", *more, text, *said, *files)
+    return [*said, *([f"{options.machine} {_digest(options.machine)}"] if options.machine else [])]
 
 
 def _digest(file: str) -> str:

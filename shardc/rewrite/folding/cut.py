@@ -19,8 +19,10 @@ from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
 
-NEAR = 2
-"""Layers that are kept on either side of the cut beyond those that a layer reads from."""
+LONG = 50
+"""Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
+of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
+operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them."""
 
 LATER = 0.5
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
@@ -45,7 +47,8 @@ class Cut:
     ) -> None:
         self.function, self.stack, self.block = function, stack, function.body.block
         self.stack_number, self.arguments, self.results = number, arguments, results
-        self.first = max(stack.reach, 1) + NEAR
+        self.reach = max(stack.reach, 1)
+        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2)
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
@@ -128,6 +131,7 @@ class Cut:
         left = {index: place for place, index in enumerate(self.results_left)}
         return Folded(
             self.stack_number,
+            self.reach,
             self.first,
             self.count,
             tuple(self._argument(argument, number) for argument in self.arguments),

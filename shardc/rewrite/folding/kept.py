@@ -30,19 +30,17 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import Location, collecting, titles_of, warn
+from shardc.diagnostics import collecting, titles_of, warn
 from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
-from shardc.dialects.locations import location_of, source_of
 from shardc.dialects.nested import nested
 from shardc.ops import hlo
 from shardc.planning.effort import counting, spend
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
 from shardc.rewrite.folding.places import FOLDED, TOLD_APART
-
-Key = tuple[str, ...]
+from shardc.rewrite.kept_program import Key, place, said_of, say, text
 
 _ELSEWHERE = ("function", "locations", "names", "numbers")
 """What a folded module says of the whole one that only unfold-layers asks for."""
@@ -57,12 +55,12 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
     ]
     try:
-        program = kept_operations.written(module.body.block.ops, _place, _seen)
+        program = kept_operations.written(module.body.block.ops, place, _seen, back=False)
         said = [_attributes(module), *map(kept_attributes.written, notes)]
     except Unkept:
         return None
     titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]
-    return ("folded", *passes, _text([said, titles]), _text(program))
+    return ("folded", *passes, text([said, titles]), text(program))
 
 
 def take(key: Key, module: ModuleOp) -> bool:
@@ -81,8 +79,7 @@ def take(key: Key, module: ModuleOp) -> bool:
         put_number(op, numbers[places[0]])
     made = cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data
     module.attributes = {**made, FOLDED: module.attributes[FOLDED]}
-    for message, place, hint in kept["said"]:
-        warn(message, Location(*place), hint)
+    say(kept["said"])
     spend(kept["effort"])
     return True
 
@@ -105,12 +102,12 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
             "constants": constants,
             "program": kept_operations.written(module.body.block.ops),
             "attributes": _attributes(module),
-            "said": [[w.message, [w.loc.file, w.loc.line, w.loc.col, w.loc.name], w.hint] for w in warnings],
+            "said": said_of(warnings),
             "effort": effort.entries,
         }
     except Unkept:
         return
-    cache.put(_text(kept).encode(), *key)
+    cache.put(text(kept).encode(), *key)
 
 
 def _seen(op: Operation) -> dict[str, Attribute]:
@@ -136,12 +133,3 @@ def _attributes(module: ModuleOp) -> list[Any]:
     return kept_attributes.written(
         DictionaryAttr({key: attr for key, attr in module.attributes.items() if key != FOLDED})
     )
-
-
-def _place(attr: Attribute) -> Attribute:
-    """The place that a location of any kind means, which is all that passes ask of it."""
-    return source_of(location_of(attr))
-
-
-def _text(kept: object) -> str:
-    return json.dumps(kept, separators=(",", ":"))

@@ -31,14 +31,16 @@ class Unlike(Exception):
 class Folded(Struct, frozen=True):
     """Between layers `cut` - 1 and `cut` of a stack of a folded program there are `removed` more.
 
-    `stack` is its number; the whole program is the one that these layers were taken out of. `arguments` and
-    `results` are the whole program's, `places` those of the folded program's arguments (the slot, then the
-    layer; empty where it belongs to none). `function` has the properties of the whole program's function,
-    `locations` and `names` are those of its arguments. `numbers` are, for each slot of constants that layers
-    have for themselves (numbers.py), those of layer `cut` - 1 and of all up to the next that is there.
+    `stack` is its number, and a layer reads from those up to `reach` away; the whole program is the one that
+    these layers were taken out of. `arguments` and `results` are the whole program's, `places` those of the
+    folded program's arguments (the slot, then the layer; empty where it belongs to none). `function` has the
+    properties of the whole program's function, `locations` and `names` are those of its arguments. `numbers`
+    are, for each slot of constants that layers have for themselves (numbers.py), those of layer `cut` - 1 and
+    of all up to the next that is there.
     """
 
     stack: int
+    reach: int
     cut: int
     removed: int
     arguments: tuple[Border, ...]
@@ -52,6 +54,7 @@ class Folded(Struct, frozen=True):
     def written(self) -> DictionaryAttr:
         """What is noted on the module."""
         numbers = {
+            "reach": self.reach,
             "cut": self.cut,
             "removed": self.removed,
             "arguments": tuple(number for border in self.arguments for number in border),
@@ -81,13 +84,17 @@ def folded(module: ModuleOp) -> list[Folded]:
     return [_read(stack, notes.data) for stack, notes in enumerate(each)]
 
 
+_READ = ("reach", "cut", "removed", "arguments", "results", "places")
+
+
 def _read(stack: int, held: Mapping[str, Attribute]) -> Folded:
-    read: Any = {name: python_of(held[name]) for name in ("cut", "removed", "arguments", "results", "places")}
+    read: Any = {name: python_of(held[name]) for name in _READ}
     arguments, results = (
         tuple(zip(read[name][::2], read[name][1::2], strict=True)) for name in ("arguments", "results")
     )
     return Folded(
         stack,
+        read["reach"],
         read["cut"],
         read["removed"],
         arguments,

@@ -97,7 +97,11 @@ def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
 
 def drop_equal_numbers(shared: SharedGraph) -> None:
     """Let constants that are equal in all layers, or of no layer, be constants like others."""
-    equal = {slot for slot, row in rows_of(shared.module).items() if len(set(row)) == 1}
+    rows = rows_of(shared.module)
+    equal = {slot for slot, row in rows.items() if len(set(row)) == 1}
+    for (slot, _), number in numbers_of(shared.module).items() if equal else ():
+        if slot in equal and number.data != rows[slot][0].data.value.data:
+            equal.remove(slot)  # a layer next to the first or last one has another
     changed = False
     for op in nested([shared.module]) if FOLDED in shared.module.attributes else ():
         places = places_of(op) if LAYER in op.attributes else []

@@ -7,22 +7,25 @@ or one that is as many layers away. So do those in between, and they are copies 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from msgspec import Struct
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.folding.cut import NEAR
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.numbers import Numbers
-from shardc.rewrite.folding.places import NUMBERS, Slot, in_stack, places_of
+from shardc.rewrite.folding.places import NUMBERS, Place, Slot, in_stack, places_of
 from shardc.rewrite.folding.reads import reads
 
-Key = tuple[tuple[tuple[Slot, int], ...], int]
-"""The slots of an operation, each so many layers after its first; a number among those that have the same."""
+Slots = tuple[tuple[Slot, int], ...]
+"""The slots of an operation, each so many layers after its first."""
+
+Key = tuple[Slots, int]
+"""The slots of an operation, and a number among those that have the same."""
 
 At = tuple[Key, int]
 """Key and layer."""
@@ -78,22 +81,28 @@ class Layers(Struct, dict=True):
     def _find(self) -> None:
         self.shared_with_others: set[Operation] = set()
         """Those that are of a layer of another stack, too."""
-        seen: dict[tuple[tuple[tuple[Slot, int], ...], int], int] = defaultdict(int)
+        seen: dict[tuple[Slots, int], int] = defaultdict(int)
         self.last = 0
+        found, wholes = dict[Operation, list[Place]](), dict[str, list[Place]]()
         for op in self.block.ops:
             every = places_of(op)
             places = in_stack(every, self.notes.stack)
             if places:
+                found[op] = places
                 if len(places) < len(every):
                     self.shared_with_others.add(op)
-                first = min(layer for _, layer in places)
-                slots = tuple(sorted({(slot, layer - first) for slot, layer in places}))
-                key = slots, seen[slots, first]
-                seen[slots, first] += 1
-                self.at[op] = key, first
-                if slots[-1][0][0] != NUMBERS:
-                    self.last = max(self.last, first)
-                self.rows.setdefault(key, {})[first] = op
+                if isinstance(op, CallOp):
+                    wholes[_callee(op)] = max(wholes.get(_callee(op), []), places, key=len)
+        for op, places in found.items():
+            slots, first = _slots(places)
+            if isinstance(op, CallOp):
+                slots, first = _as_in_others(places, wholes[_callee(op)]) or (slots, first)
+            key = slots, seen[slots, first]
+            seen[slots, first] += 1
+            self.at[op] = key, first
+            if slots[-1][0][0] != NUMBERS:
+                self.last = max(self.last, first)
+            self.rows.setdefault(key, {})[first] = op
 
     def _relations(self, one: Operation, two: Operation) -> list[Read | None]:
         """What an operation reads before the cut, as its like after it does."""
@@ -132,8 +141,8 @@ class Layers(Struct, dict=True):
             if read is None or relation in (read, None):
                 continue
             if at is None:
-                near = cut - NEAR
-                if near < read.layers < self.last - near:
+                reach = self.notes.reach
+                if reach < read.layers < self.last - reach:
                     raise Unlike(f"{op.name} of no layer reads what a layer in the middle makes")
             elif (at[1] < cut) != (at[1] + read.layers < cut):
                 raise Unlike(f"{op.name} reads across the cut as no other does")
@@ -202,3 +211,27 @@ class Layers(Struct, dict=True):
             return None
         like = self.rows[at[0]][self.notes.cut]
         return self.relations[at[0]] if self.alike.kind(op) == self.alike.kind(like) else None
+
+
+def _callee(call: CallOp) -> str:
+    return call.callee.string_value()
+
+
+def _slots(places: Iterable[Place]) -> tuple[Slots, int]:
+    """The slots of an operation, and its first layer."""
+    first = min(layer for _, layer in places)
+    return tuple(sorted({(slot, layer - first) for slot, layer in places})), first
+
+
+def _as_in_others(places: Sequence[Place], whole: Sequence[Place]) -> tuple[Slots, int] | None:
+    """The slots of the call of a function that has all places, and which layer is then the first of a call
+    that lacks some; None if it has others.
+
+    Where layers begin within a function, a call next to the first or last layer runs operations of none.
+    """
+    (slots, _), (slot, layer) = _slots(whole), places[0]
+    for other, further in slots:
+        first = layer - further
+        if other == slot and {(slot, layer - first) for slot, layer in places} <= {*slots}:
+            return slots, first
+    return None

@@ -77,6 +77,15 @@ ONE = {
     "read again, of an odd count": there_and_back(25, 12),
 }
 
+FUNCTIONS = [("sin", "cos", "tanh", "sigmoid")[i * i // 3 % 4] for i in range(45)]
+LONGER = MLP + "".join(f"    x = {function}(x)\n" for function in FUNCTIONS)
+OTHER = LONGER.replace("gelu", "tanh")
+LARGE = {
+    "long layers": edited(forward(15, LONGER), (7, OTHER), layer=LONGER),
+    "a step of long layers": edited(step(17, layer=LONGER), (8, OTHER), layer=LONGER),
+}
+"""Of which one layer less stays at the cut."""
+
 
 @pytest.mark.parametrize("name", FORWARD)
 def test_without_what_differs_it_is_the_other_program(name: str) -> None:
@@ -149,13 +158,14 @@ def classes(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "machine"),
     [
         *((name, "balanced") for name in ONE if "odd" not in name),
+        *((name, "balanced") for name in LARGE),
         ("a step", "bytes"),
         ("another function", "h100-infiniband"),
     ],
 )
 @pytest.mark.usefixtures("classes")
 def test_the_plan_is_no_worse(name: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = planned(ONE[name])
+    graph = planned((ONE | LARGE)[name])
     monkeypatch.setattr(known, "_RECENT", {})
 
     def problem() -> Problem:

@@ -26,6 +26,7 @@ from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.passes.unfold_layers import UnfoldLayers
 from shardc.planning.program import known
+from shardc.rewrite.folding import cut
 from shardc.rewrite.folding.notes import Unlike, folded
 from shardc.rewrite.folding.numbers import is_number
 from tests.tolerance import assert_right
@@ -97,6 +98,17 @@ def arguments(graph, seed=0):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_computed_is_the_same(name):
+    whole, local, removed = stages(PROGRAMS[name], 20)
+    assert removed[0] > 0 or name == "clipped"
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_with_one_layer_less_on_either_side_it_is_too(name: str, monkeypatch: pytest.MonkeyPatch):
+    """So many stay of long layers."""
+    monkeypatch.setattr(cut, "LONG", 1)
     whole, local, removed = stages(PROGRAMS[name], 20)
     assert removed[0] > 0 or name == "clipped"
     arrays = arguments(whole)

@@ -11,6 +11,7 @@ from shardc.frontend.text import read
 from shardc.interpret.run import run
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
+from shardc.rewrite.folding import cut
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
@@ -104,6 +105,25 @@ def test_stacks(name: str) -> None:
 def test_few_layers_before_or_after_are_a_stack_too(place: int, removed: list[int]) -> None:
     """Also if none of them goes; but with no more than stay on one side they are none."""
     assert [stack.removed for stack in stacks(edited(forward(COUNT), (place, OTHER)))] == removed
+
+
+@pytest.mark.parametrize(
+    ("place", "removed"),
+    [(9, [4, 4]), (8, [5, 3]), (6, [7, 1]), (5, [8, 0]), (4, [9, 0]), (14, [9, 0]), (3, [10]), (15, [10])],
+)
+def test_of_long_layers_one_less_stays(
+    place: int, removed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cut, "LONG", 1)
+    assert [stack.removed for stack in stacks(edited(forward(COUNT), (place, OTHER)))] == removed
+
+
+@pytest.mark.parametrize(("operations", "removed"), [(cut.LONG - 1, 12), (cut.LONG, 14)])
+def test_which_layers_are_long(operations: int, removed: int) -> None:
+    functions = [("sin", "cos", "tanh")[i * i // 3 % 3] for i in range(operations - 14)]  # which LAYER has
+    layer = LAYER + "".join(f"    x = {function}(x)\n" for function in functions)
+    (stack,) = stacks(forward(COUNT, layer))
+    assert stack.removed == removed
 
 
 def test_signatures_and_collectives_are_those_of_all_layers() -> None:
