@@ -15,7 +15,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.effort import spend
-from shardc.planning.program.delays import Delays
+from shardc.planning.program.delays import Delays, WholeAxes
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
@@ -72,7 +72,7 @@ class Prices:
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
-        self.delays: dict[int, Delays] = {}
+        self.delays: dict[int, tuple[Delays, WholeAxes]] = {}
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
@@ -113,7 +113,7 @@ class Prices:
             rows, columns = (list(dict.fromkeys(pair[end] for pair in new)) for end in (0, 1))
             row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
             where = tuple(np.array([(row[s], column[t]) for s, t in new], np.int64).T)
-            found = (each[where] for each in self._least(type, rows, columns))
+            found = (each[where] for each in self._least(type, rows, columns, manual))
         for pair, ticks, count in zip(new, *(each.tolist() for each in found), strict=True):
             self.known[type, *pair, manual] = ticks, int(count)
 
@@ -128,7 +128,11 @@ class Prices:
         return ticks + ONCE * np.array(made), count
 
     def _least(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+        self,
+        type: TensorType,
+        sources: Sequence[Sharding],
+        targets: Sequence[Sharding],
+        manual: AxisNames,
     ) -> tuple[Matrix, Matrix]:
         """Lower bounds from each of some layouts to each of others."""
         known = distances(self.atoms, type.rank)
@@ -140,9 +144,12 @@ class Prices:
             return ticks, count
         if not self.rates.flat and self.atoms and known.charted:
             if type.rank not in self.delays:
-                self.delays[type.rank] = Delays(known, self.rates)
+                self.delays[type.rank] = Delays(known, self.rates), WholeAxes(known, self.rates)
+            delays, whole = self.delays[type.rank]
             size = type.size * type.numpy.itemsize
-            ticks = np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets)))
+            ticks = np.maximum(ticks, delays.ticks(size, *known.numbers(sources, targets)))
+            if not manual:  # along whose axes copies don't share work
+                ticks = np.maximum(ticks, whole.ticks(type, sources, targets))
         return ticks + ONCE * _made_partial(sources, targets), count
 
     def table(
@@ -153,10 +160,10 @@ class Prices:
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
-        key = type, fused, *places
+        key = type, fused, bool(manual), *places
         if key not in self.tables:
             cuts = self.rates.cuts(type, places) if fused else np.zeros(())
-            self.tables[key] = *self._least(type, places, places), cuts
+            self.tables[key] = *self._least(type, places, places, manual), cuts
         least, steps, cut = self.tables[key]
         ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}

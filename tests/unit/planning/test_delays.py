@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from shardc.analysis.manual import NO_AXES
 from shardc.graph import TensorType
@@ -51,6 +52,40 @@ def pairs(machine, axes, shape, dtype="f32", count=50):
 def test_no_more_than_the_plan_takes(machine, axes, shape):
     for least, exact in pairs(machine, axes, shape):
         assert least <= exact * (1 + 1e-9) + 1
+
+
+def of_whole_axes(machine, axes, shape, kinds=("sum",)):
+    """All pairs of layouts that cut no axis, with the ticks that are known at first and the plan's."""
+    mesh, type = Mesh("m", axes), TensorType(shape, "f32")
+    rates = Rates(load(machine), mesh)
+    prices = Prices(atoms_for(alone(mesh.several), (len(shape),)), rates)
+    every = [
+        replace(layout, kind=kind) if layout.unreduced else layout
+        for layout in shardings(mesh, alone(mesh.several), len(shape))
+        for kind in (kinds if layout.unreduced else kinds[:1])
+    ]
+    for source, target in product(every, every):
+        exact = rates.copies(type, source, (target,), NO_AXES)[0]
+        yield source, target, prices(type, source, target)[0], exact
+
+
+@pytest.mark.parametrize("machine", ["h100-infiniband", "tpu-v5e"])
+def test_the_latency_of_whole_axes_is_known(machine):
+    """An axis of four could be gathered in two halves, of a step each, but is gathered at once, in three."""
+    found = [
+        (least, exact)
+        for _, target, least, exact in of_whole_axes(machine, (("x", 2), ("y", 4)), (64, 128))
+        if exact and not target.unreduced
+    ]
+    assert all(least <= exact * (1 + 1e-9) + 1 for least, exact in found)
+    assert np.mean([least > exact * (1 - 1e-6) for least, exact in found]) > 0.75
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("shape", [(4, 8), (6, 12), (5, 16)])
+def test_uneven_blocks_and_other_sums_may_go_another_way(machine, shape):
+    for source, target, least, exact in of_whole_axes(machine, (("x", 2), ("y", 4)), shape, ("sum", "max")):
+        assert least <= exact * (1 + 1e-9) + 1, (source, target)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -111,6 +146,7 @@ def test_where_ways_lead_is_found_once(monkeypatch):
     mesh = Mesh("m", (("x", 2), ("y", 4)))
     found = distances(alone(mesh.several), 2)
     delays, asked, images = Delays(found, Rates(load(MACHINES[0]), mesh)), list[int](), Orders.images
+    delays.before.orders._known.clear()
 
     def counted(orders, each, layouts):
         asked.append(len(layouts))
@@ -119,7 +155,9 @@ def test_where_ways_lead_is_found_once(monkeypatch):
     monkeypatch.setattr(Orders, "images", counted)
     every = np.arange(len(found.ways.found))
     assert delays.ticks(1024, every, every[:5]).shape == (len(every), 5)
-    assert asked == [5]
+    assert asked == [len(every)]
+    assert delays.ticks(1024, every[:5], every).shape == (5, len(every))
+    assert asked == [len(every)]
 
 
 def test_no_copy_spares_more_than_it_takes():
