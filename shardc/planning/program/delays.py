@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.analysis.phases import BETWEEN, Phase
 from shardc.graph import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.planning.program.rates import GRAIN, Rates
@@ -35,12 +36,14 @@ class Delays:
     """The three tables for tensors of one rank, of ways that send the `least` or of all. Only dimensions are
     all equal here, not axes of one size."""
 
-    def __init__(self, distances: Distances, rates: Rates, least: bool = False) -> None:
+    def __init__(
+        self, distances: Distances, rates: Rates, phase: Phase = BETWEEN, least: bool = False
+    ) -> None:
         ways = distances.ways
         self.both = np.maximum if rates.torus else np.add
         made, atoms = ways.collectives, distances.atoms
         each, which = ways.moving
-        times = np.array([_times(rates, atoms, kind) for kind in each.tolist()]).reshape(-1, 2)
+        times = np.array([_times(rates, atoms, kind, phase) for kind in each.tolist()]).reshape(-1, 2)
         self.before = ways.timed(times[which, 0], least)
         sent = times[which, 1] * made.edges.lengths / ways.whole
         written = rates.tick / rates.machine.bandwidth * ways.grown
@@ -57,11 +60,11 @@ class Delays:
 class WholeAxes:
     """What the ways take over whole axes that send the least, of tensors of the rank of `pieces`."""
 
-    def __init__(self, pieces: Distances, rates: Rates) -> None:
+    def __init__(self, pieces: Distances, rates: Rates, phase: Phase = BETWEEN) -> None:
         self.pieces, runs = pieces, whole_runs(pieces.atoms, rates.mesh)
         self.axes = {axis for run in runs for axis in run}
         self.whole = distances(runs, pieces.rank)
-        self.delays = Delays(self.whole, rates, least=True)
+        self.delays = Delays(self.whole, rates, phase, least=True)
 
     def ticks(self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> Matrix:
         """From each of some layouts to each of others; 0 where a plan may take another way."""
@@ -106,8 +109,9 @@ def _one_kind(sources: Sequence[Sharding], targets: Sequence[Sharding]) -> NDArr
     return (first[:, None] == second) | (first == "")[:, None] | (second == "")
 
 
-def _times(rates: Rates, atoms: AxisAtoms, kind: int) -> tuple[float, float]:
+def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[float, float]:
     name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
     if name in FREE:
         return 0.0, 0.0
-    return rates.collective(name, [axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run])
+    over = [axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run]
+    return rates.collective(name, over, phase)

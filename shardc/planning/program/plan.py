@@ -17,8 +17,10 @@ from math import inf
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.manual import NO_AXES
+from shardc.analysis.phases import BETWEEN
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
@@ -246,13 +248,17 @@ def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:
 
 
 def _know(problem: Problem, other: Problem) -> None:
-    """Price here what was priced exactly there: the ways are known, so that takes no search."""
+    """Price here, in each phase, what was priced exactly there: the ways are known, no search is made."""
+    phases = dict.fromkeys([BETWEEN, *(context.phase for context in problem.contexts.values())])
     for atoms, prices in other.priced.items():
         known = problem.prices(atoms)
         for change, _ in prices.found():
-            type, source, target, manual = change
-            ticks, collectives, _ = problem.rates.copies(type, source, (target,), manual)
-            known.take(change, (float(ticks), collectives))
+            type, source, target, context = change
+            for phase in phases:
+                here = replace(context, phase=phase)
+                if (type, source, target, here) not in known.exact:
+                    ticks, collectives, _ = problem.rates.copies(type, source, (target,), here)
+                    known.take((type, source, target, here), (float(ticks), collectives))
 
 
 def _again(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from shardc.analysis.manual import NO_AXES
+from shardc.analysis.phases import PLAIN
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
@@ -36,7 +36,7 @@ def pairs(machine, axes, shape, dtype="f32", count=50):
     draw = random.Random(str((machine, axes, shape)))
     for _ in range(count):
         source, target = draw.choice(every), draw.choice(every)
-        yield prices(type, source, target)[0], rates.copies(type, source, (target,), NO_AXES)[0]
+        yield prices(type, source, target)[0], rates.copies(type, source, (target,), PLAIN)[0]
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -65,7 +65,7 @@ def of_whole_axes(machine, axes, shape, kinds=("sum",)):
         for kind in (kinds if layout.unreduced else kinds[:1])
     ]
     for source, target in product(every, every):
-        exact = rates.copies(type, source, (target,), NO_AXES)[0]
+        exact = rates.copies(type, source, (target,), PLAIN)[0]
         yield source, target, prices(type, source, target)[0], exact
 
 
@@ -100,11 +100,11 @@ def test_large_axes_stay_whole_and_are_priced_as_such(machine):
         source, target = draw.choice(every), draw.choice(every)
         if not prices.may_spare(0, type, source, target):
             found += 1
-            least, exact = prices(type, source, target)[0], rates.copies(type, source, (target,), NO_AXES)[0]
+            least, exact = prices(type, source, target)[0], rates.copies(type, source, (target,), PLAIN)[0]
             assert least <= exact * (1 + 1e-9) + 1
     x, rest = (mesh.axis("x"),), (mesh.axis("y"), mesh.axis("z"))
     split, whole = (Sharding(mesh, (Dim(axes), Dim(rest))) for axes in (x, ()))
-    exact = rates.copies(type, split, (whole,), NO_AXES)[0]
+    exact = rates.copies(type, split, (whole,), PLAIN)[0]
     assert prices(type, split, whole)[0] == pytest.approx(exact, rel=1e-6)
 
 
@@ -135,9 +135,9 @@ def test_prices_are_the_same_one_by_one_and_together(axes):
     draw = random.Random(1)
     some = [(draw.choice(every), draw.choice(every)) for _ in range(40)]
     single, together = (Prices(atoms, Rates(load("h100-infiniband"), mesh)) for _ in range(2))
-    together.learn(type, some[:30], NO_AXES)
+    together.learn(type, some[:30], PLAIN)
     assert len(together.known) == len(set(some[:30]))
-    together.learn(type, some, NO_AXES)
+    together.learn(type, some, PLAIN)
     assert [together(type, *pair) for pair in some] == [single(type, *pair) for pair in some]
 
 

@@ -134,7 +134,7 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
         used, known = np.zeros(len(net.integral)), set(net.prices.exact)
         used[column] = 1
         if net.settle(used):
-            others = net.prices.exact - known - {(made.type, source, target, made.manual)}
+            others = net.prices.exact - known - {(made.type, source, target, made.context)}
             assert all(before.may_spare(0, *key) for key in others)
             together.add(bool(others))
     assert True in together
