@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import inf
 from typing import Any
 
 from msgspec import Struct, field
@@ -63,7 +62,6 @@ class Problem(Struct):
     expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
     strict: bool = False  # and then no axis of that layout is one over which it is a partial sum
     toll: int = 0  # ticks that a collective takes beyond its own, while plans with few are looked for
-    enough: float = inf  # ticks: a plan that takes as many is of no use
     modest: Total | None = None  # the best such plan, where more collectives than its must pay
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = {}  # not those of propagation
