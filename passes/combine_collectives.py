@@ -42,6 +42,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.marks import TOGETHER
+from shardc.analysis.phases import BEFORE, Phase, phases
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
@@ -126,8 +127,11 @@ class _Block:
         ]
         self.before: list[list[int]] = []
         self.candidates: list[Candidate] = []
+        self.phases: list[Phase] = []
         if len(self.places) < 2:
             return
+        made = phases(region)
+        self.phases = [made.get(self.nodes[place].operands[0], BEFORE) for place in self.places]
         self.before = needs(self.nodes)
         for place, bits in zip(self.places, needed(self.before, self.places), strict=True):
             node = self.nodes[place]
@@ -176,7 +180,7 @@ class _Block:
         return True
 
     def _counted(self, groups: list[list[int]]) -> Iterator[Combined]:
-        """How many there were and are of each kind and axes."""
+        """How many there were and are of each kind and axes, by when their operands are made."""
         found: dict[Hashable, list[list[int]]] = {}
         for group in groups:
             each = self.candidates[group[0]]
@@ -184,7 +188,10 @@ class _Block:
         for alike in found.values():
             wanted = self.candidates[alike[0][0]].wanted
             names = tuple(sorted({axis.name for axis in wanted.over}))
-            yield Combined(wanted.op.title or "", names, sum(map(len, alike)), len(alike))
+            for phase in dict.fromkeys(self.phases[number] for group in alike for number in group):
+                count = [sum(self.phases[number] == phase for number in group) for group in alike]
+                after = sum(own / len(group) for own, group in zip(count, alike, strict=True))
+                yield Combined(wanted.op.title or "", names, sum(count), after, phase)
 
     def _kind(self, node: Node) -> Hashable:
         """Equal for those that can be one, or side by side, but for their operation and axes."""

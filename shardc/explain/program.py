@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
+from shardc.analysis.phases import AFTER, BEFORE, BETWEEN, Phase
 from shardc.analysis.text import title
 from shardc.diagnostics import ShardcError, collecting, did_you_mean
 from shardc.dialects.context import make_context
@@ -29,6 +30,14 @@ FOUND: dict[Search, str] = {
     "whole": "every operation runs on whole tensors, on each device",
 }
 """What is said of plans that were not looked for in all layouts."""
+
+WHEN: dict[Phase | None, str] = {
+    None: "",
+    BEFORE: " before all products",
+    BETWEEN: " between products",
+    AFTER: " after all products",
+}
+"""What is said of collectives of one phase."""
 
 
 def explain_module(
@@ -118,10 +127,8 @@ def _left(plan: Plan) -> Iterator[str]:
     if plan.search in FOUND:
         yield f"{FOUND[plan.search]}: with its collectives combined, that is the quickest"
     for share in plan.shares:
-        yield (
-            f"{share.title}s over {' and '.join(share.axes)} are combined: of the latency of each "
-            f"{share.part:.0%} is counted"
-        )
+        which = f"{share.title}s over {' and '.join(share.axes)}{WHEN[share.phase]}"
+        yield f"{which} are combined: of the latency of each {share.part:.0%} is counted"
     if plan.refused is not None:
         ticks, collectives = plan.refused
         least = f"{ticks} bytes" if time is None else seconds_text(time.work_fs + ticks)

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
+from shardc.analysis.phases import AFTER, BEFORE
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -52,6 +53,10 @@ SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
 in a step of training, all. The search begins at the quickest plan so far."""
+
+ENDS = (BEFORE, AFTER)
+"""When collectives are made that are counted on to become one where nothing shows it: those between wait for
+each other."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
@@ -148,9 +153,9 @@ def _followed(plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried]
     return quickest
 
 
-def _left(shares: Iterable[Combined]) -> dict[tuple[str, tuple[str, ...]], int]:
-    """How many collectives there are of each title and axes, combined."""
-    return {(each.title, each.axes): each.after for each in shares}
+def _left(shares: Iterable[Combined]) -> dict[Hashable, float]:
+    """How many collectives there are of each title, axes and phase, combined."""
+    return {(each.title, each.axes, each.phase): each.after for each in shares}
 
 
 def _counting(
@@ -170,33 +175,35 @@ def _counting(
     names = [*([ALL] if spared - {SUM} else []), *([] if SUM in spared else [GRADIENTS])]
     for name in names if small else [GRADIENTS]:
         shares = (
-            Combined(str(kind.title), (axis,), count, 1)
+            Combined(str(kind.title), (axis,), count, 1, phase)
             for kinds, count in SHARED[name].items()
             for kind in kinds
             for axis in axes
+            for phase in ENDS
         )
         yield name, {"shares": tuple(shares)}
 
 
 def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
     """What became one in a whole program, of what did in each of its regions."""
-    known: dict[tuple[str, tuple[str, ...]], Combined] = {}
+    known = dict[Hashable, Combined]()
     for each in found:
-        key = each.title, each.axes
-        of = known.get(key, Combined(*key, 0, 0))
-        known[key] = Combined(*key, of.before + each.before, of.after + each.after)
+        key = each.title, each.axes, each.phase
+        of = known.get(key, each._replace(before=0, after=0))
+        known[key] = each._replace(before=of.before + each.before, after=of.after + each.after)
     return tuple(known.values())
 
 
 def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
     """The same, but that over axes where half of some are spared more may join: sums, or gathers and
     scatters, which are each other's derivatives."""
-    known = {(each.title, each.axes): each for each in learnt}
+    known = {(each.title, each.axes, each.phase): each for each in learnt}
     for each in learnt:
         for kinds, count in SHARED[GRADIENTS].items():
             titles = [str(kind.title) for kind in kinds]
             if each.title in titles and 2 * each.after <= each.before:
-                known |= {(title, each.axes): Combined(title, each.axes, count, 1) for title in titles}
+                more = (Combined(title, each.axes, count, 1, each.phase) for title in titles)
+                known |= {(one.title, one.axes, one.phase): one for one in more}
     return tuple(known.values())
 
 

@@ -15,7 +15,6 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
@@ -119,8 +118,8 @@ def _value(net: Network, value: int) -> None:
                 if columns not in same:
                     same.append(columns)
                     needs.append(need)
-    manual, fused = problem.manual.get(value, NO_AXES), value in problem.fused
-    made = Produced(problem.graph.type(value), problem.trips(value), manual, fused)
+    context, fused = problem.context(value), value in problem.fused
+    made = Produced(problem.graph.type(value), problem.trips(value), context, fused)
     if len(needs) == 1:
         _transport(net, made, given, needs[0])
     elif needs:
@@ -166,7 +165,7 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
     """One user: a flow from the given layout to the needed one."""
     if len(given) == 1 or len(need) == 1:
         ways = [(source, target) for source in given for target in need if source != target]
-        net.prices.learn(made.type, ways, made.manual)
+        net.prices.learn(made.type, ways, made.context)
         for source, target in ways:
             columns = need[target] if len(given) == 1 else given[source]
             net.row([net.copy((made, source, target))], columns, 0, 0)
@@ -180,14 +179,14 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
     the first `middle` places.
     """
-    known = net.prices.direct.setdefault((made.type, made.manual), {})
+    known = net.prices.direct.setdefault((made.type, made.context), {})
     key = (middle, made.fused, *places)
     if key not in known:
         size = len(places)
         if size > PLACES:
             raise TooMany
         net.priced(size)
-        ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
+        ticks, count = net.prices.table(made.type, places, made.context, made.fused)
         direct = ~_in_two(ticks, count, middle)
         direct[np.arange(size), np.arange(size)] = False
         sources, targets = np.divmod(np.flatnonzero(direct), size)

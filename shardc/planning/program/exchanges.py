@@ -6,15 +6,16 @@ by the function that it asks (planning/machines/stages.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
+from shardc.analysis.phases import BETWEEN, Phase
 from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding, merge, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import find, spmd
-from shardc.planning.machines import Exchange, Machine, Stages, Wanted, link_of, seconds
+from shardc.planning.machines import Combined, Exchange, Machine, Stages, Wanted, link_of, seconds
 from shardc.planning.reshard import ReshardStep
 
 _COLLECTIVES = (
@@ -35,16 +36,15 @@ MEGABYTE = 10**6
 
 
 class Exchanges:
-    """Ticks on a machine, of which a second has `tick`. `shares` say what part of their latency collectives
-    pay, by title and names of axes."""
+    """Ticks on a machine, of which a second has `tick`. `shares` say which collectives pay a part of their
+    latency."""
 
-    def __init__(
-        self, machine: Machine, mesh: Mesh, tick: float, shares: Mapping[tuple[str, tuple[str, ...]], float]
-    ) -> None:
-        self.tick, self.shares = tick, shares
+    def __init__(self, machine: Machine, mesh: Mesh, tick: float, shares: Sequence[Combined] = ()) -> None:
+        self.tick = tick
+        self.shares = {(each.title, each.axes, each.phase): each.part for each in shares}
         self.stages, self.bare = Stages(machine, mesh), Stages(machine.without_latency, mesh)
         """How collectives are quickest, and how they were if all of them took no longer than their bytes."""
-        self._times: dict[Wanted | Exchange, int] = {}
+        self._times: dict[tuple[Wanted | Exchange, Phase], int] = {}
 
     def of_form(self, each: FormCollective) -> int:
         """Of one that a form has."""
@@ -56,7 +56,7 @@ class Exchanges:
             Exchange(op.title, each.over, size_of(each.over), each.bytes, type.nbytes, each.pairs)
         )
 
-    def step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
+    def step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         """Of all that a step of a change of layout has: a gather or scatter for each dimension, of which the
         next takes what one makes."""
         op, groups, itemsize = OPS[step.kind], _groups(before, step), type.numpy.itemsize
@@ -66,7 +66,8 @@ class Exchanges:
             assert op.title is not None
             group = size_of(over)
             pairs = ((0, group // 2),) if op is spmd.collective_permute else ()
-            return self._time(Exchange(op.title, over, group, step.bytes, itemsize * prod(block), pairs))
+            sent = Exchange(op.title, over, group, step.bytes, itemsize * prod(block), pairs)
+            return self._time(sent, phase)
         if op is spmd.reduce_scatter:  # blocks are filled up before
             after = step.result.local_shape(type.shape)
             parts = {dim: size_of(over) for dim, over in groups}
@@ -75,11 +76,11 @@ class Exchanges:
         for dim, over in groups:
             along = None if op is spmd.all_reduce else dim
             wanted = Wanted(op, over, block, itemsize, along, before.kind if along is None else "sum")
-            ticks += self._time(wanted)
+            ticks += self._time(wanted, phase)
             block = wanted.result
         return ticks
 
-    def least(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:
+    def least(self, kind: str, over: Sequence[Axis], phase: Phase) -> tuple[float, float]:
         """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
         op, held = OPS[kind], MEGABYTE * size_of(over)
         assert op.sends is not None and op.title is not None
@@ -92,18 +93,19 @@ class Exchanges:
                 for axes in ((*over,), merge(over))  # of a torus, pieces of an axis may be lines of their own
             )
 
-        each = self._share(op.title, over) * ticks(self.stages, 0)
+        each = self._share(op.title, over, phase) * ticks(self.stages, 0)
         return each, ticks(self.bare, held) / bytes
 
-    def _time(self, sent: Wanted | Exchange) -> int:
+    def _time(self, sent: Wanted | Exchange, phase: Phase = BETWEEN) -> int:
         """Of a collective, in stages where that is quicker."""
-        if sent not in self._times:
-            share = self._share(sent.op if isinstance(sent, Exchange) else sent.op.title or "", sent.over)
+        if (sent, phase) not in self._times:
+            title = sent.op if isinstance(sent, Exchange) else sent.op.title or ""
+            share = self._share(title, sent.over, phase)
             took = self._seconds(self.stages, sent)
             if share < 1:
                 took = share * took + (1 - share) * self._seconds(self.bare, sent)
-            self._times[sent] = round(self.tick * took)
-        return self._times[sent]
+            self._times[sent, phase] = round(self.tick * took)
+        return self._times[sent, phase]
 
     @staticmethod
     def _seconds(stages: Stages, sent: Wanted | Exchange) -> float:
@@ -111,8 +113,11 @@ class Exchanges:
             return stages.seconds(sent)
         return seconds(stages.machine, link_of(stages.machine, stages.mesh, sent.over), stages.mesh, sent)
 
-    def _share(self, op: str, over: Iterable[Axis]) -> float:
-        return self.shares.get((op, tuple(sorted({axis.name for axis in over}))), 1.0) if self.shares else 1.0
+    def _share(self, op: str, over: Iterable[Axis], phase: Phase) -> float:
+        if not self.shares:
+            return 1.0
+        names = tuple(sorted({axis.name for axis in over}))
+        return self.shares.get((op, names, phase), self.shares.get((op, names, None), 1.0))
 
 
 def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, ...]]]:

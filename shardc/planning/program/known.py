@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from shardc import cache
+from shardc.analysis.phases import Context, Phase
 from shardc.forms.choice import Choice
 from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
@@ -35,8 +36,9 @@ from shardc.planning.program.variables import Proof
 
 T = TypeVar("T", bound=Hashable)
 
-_Priced = tuple[list[int], str, list[str], int, int, tuple[float, int]]
-"""A tensor's shape and dtype, manual axes, the numbers of two layouts, and what it takes between them."""
+_Priced = tuple[list[int], str, list[str], Phase, int, int, tuple[float, int]]
+"""A tensor's shape and dtype, manual axes and phase, the numbers of two layouts, and what it takes between
+them."""
 
 WORTH = 50
 """Operations: fewer are planned about as quickly as a plan is looked up in the folder."""
@@ -147,9 +149,9 @@ def _read(problem: Problem, kept: dict[str, Any]) -> None:
     problem.arguments = {value: (layouts[layout], trips) for value, layout, trips in kept["arguments"]}
     for atoms, prices in kept["prices"]:
         known = problem.prices(tuple(map(_as_axes, atoms)))
-        for shape, dtype, manual, source, target, price in cast("list[_Priced]", prices):
-            type, names = TensorType(tuple(shape), dtype), frozenset(manual)
-            known.take((type, layouts[source], layouts[target], names), (price[0], price[1]))
+        for shape, dtype, manual, phase, source, target, price in cast("list[_Priced]", prices):
+            type, context = TensorType(tuple(shape), dtype), Context(frozenset(manual), phase)
+            known.take((type, layouts[source], layouts[target], context), (price[0], price[1]))
     problem.free = set(kept["free"])
     problem.refused = None if kept["refused"] is None else tuple(kept["refused"])
     problem.modest = None if kept["modest"] is None else tuple(kept["modest"])
@@ -200,9 +202,13 @@ def _exchanged(
 
 def _prices(prices: Prices, layouts: dict[Sharding, int]) -> list[Any]:
     return [
-        [type.shape, type.dtype, sorted(manual), _number(layouts, source), _number(layouts, target), price]
-        for (type, source, target, manual), price in prices.found()
+        [*_context(type, context), _number(layouts, source), _number(layouts, target), price]
+        for (type, source, target, context), price in prices.found()
     ]
+
+
+def _context(type: TensorType, context: Context) -> list[Any]:
+    return [type.shape, type.dtype, sorted(context.manual), context.phase]
 
 
 def _axes(axes: tuple[Axis, ...]) -> list[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from shardc.analysis.manual import AxisNames
+from shardc.analysis.phases import Context
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding
@@ -34,12 +34,12 @@ Columns = dict[Sharding, list[int]]
 
 
 class Produced(NamedTuple):
-    """A value: its type, how often it is made, the manual axes of the code around it, and whether it is in
-    memory only where it is sent."""
+    """A value: its type, how often it is made, what is around it, and whether it is in memory only where it
+    is sent."""
 
     type: TensorType
     trips: int
-    manual: AxisNames
+    context: Context
     fused: bool = False
 
 
@@ -140,7 +140,7 @@ class Network(Struct):
     def price(self, arc: Arc) -> Price:
         """What a copy takes, as far as is known."""
         made, source, target = arc
-        ticks, count = self.prices(made.type, source, target, made.manual)
+        ticks, count = self.prices(made.type, source, target, made.context)
         if made.fused and count:
             ticks += self.prices.rates.cut(made.type, source, target)
         return ticks, count
@@ -237,9 +237,9 @@ class Network(Struct):
         changed = [arc for arc in used if self._settle(arc)]
         for column, (arc, most) in self._near(changed).items():
             made, source, target = arc
-            if self.prices(made.type, source, target, made.manual)[0] < most:
+            if self.prices(made.type, source, target, made.context)[0] < most:
                 least = 0.0 if reduced is None else reduced[column] / max(1, made.trips)
-                if self.prices.may_spare(least, made.type, source, target, made.manual):
+                if self.prices.may_spare(least, made.type, source, target, made.context):
                     self._settle(arc)
         return bool(changed)
 
@@ -254,15 +254,15 @@ class Network(Struct):
     def _near(self, changed: list[Arc]) -> dict[int, tuple[Arc, float]]:
         """The columns of copies of equal tensors from or to a layout of some copies, each with its copy and
         with what the dearest of these takes."""
-        ends = dict[tuple[TensorType, AxisNames], dict[Sharding, float]]()
+        ends = dict[tuple[TensorType, Context], dict[Sharding, float]]()
         for made, source, target in changed:
-            ticks, _ = self.prices(made.type, source, target, made.manual)
-            dearest = ends.setdefault((made.type, made.manual), {})
+            ticks, _ = self.prices(made.type, source, target, made.context)
+            dearest = ends.setdefault((made.type, made.context), {})
             for at in (source, target):
                 dearest[at] = max(ticks, dearest.get(at, 0))
         found = dict[int, tuple[Arc, float]]()
         for move in self.moves if changed else ():
-            key = move.made.type, move.made.manual
+            key = move.made.type, move.made.context
             if key in ends:
                 dear = np.array([ends[key].get(place, 0.0) for place in move.places])
                 most = np.maximum(dear[move.sources], dear[move.targets])
@@ -274,12 +274,12 @@ class Network(Struct):
 
     def _learn(self, arcs: Iterable[Arc]) -> None:
         """Look up what some copies take, those of equal tensors together."""
-        pairs = dict[tuple[TensorType, AxisNames], list[tuple[Sharding, Sharding]]]()
+        pairs = dict[tuple[TensorType, Context], list[tuple[Sharding, Sharding]]]()
         for made, source, target in arcs:
-            pairs.setdefault((made.type, made.manual), []).append((source, target))
-        for (type, manual), each in pairs.items():
-            self.prices.learn(type, each, manual)
+            pairs.setdefault((made.type, made.context), []).append((source, target))
+        for (type, context), each in pairs.items():
+            self.prices.learn(type, each, context)
 
     def _settle(self, arc: Arc) -> bool:
         made, source, target = arc
-        return self.prices.settle(made.type, source, target, made.manual)
+        return self.prices.settle(made.type, source, target, made.context)

@@ -13,22 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
-from math import inf
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.analysis.manual import NO_AXES
+from shardc.analysis.phases import BETWEEN
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.descent import follow, gather
 from shardc.planning.program.gap import proof
-from shardc.planning.program.improve import SavedChoices, improve
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
-from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
@@ -42,7 +41,6 @@ from shardc.planning.program.repeated import (
 from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Proof
 from shardc.planning.reshard.copies import price
-from shardc.planning.reshard.runs import AxisAtoms
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
@@ -205,8 +203,8 @@ def plan_program(
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
     price. `shares` say which collectives are combined afterwards, and so share latency. The search begins
-    at the last of the plans `after` which it comes, each of which began at the one before it, if that takes
-    less than the best in propagation's own layouts. ShardcError if the program uses two meshes.
+    at the last of the plans `after` which it comes, each of which began at the one before it. ShardcError if
+    the program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
@@ -236,33 +234,28 @@ def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted
 
 
 def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:
-    """Take the last of some plans, or the best in propagation's own layouts, whichever takes less here."""
+    """Take the last of some plans."""
     *before, last = after
-    rates, start = Rates(problem.rates.machine, problem.mesh, last.shares), SavedChoices(problem)
+    rates = Rates(problem.rates.machine, problem.mesh, last.shares)
     _look(other := _again(problem, rates), asked, last, tuple(before))
     problem.arguments = other.arguments
     _know(problem, other)
-    earlier = SavedChoices(problem)
-    start.restore()
-    improve(other := _again(problem, problem.rates, problem.priced, earlier.cost[0]), anywhere=False)
-    problem.arguments = other.arguments
-    if earlier.cost <= problem.total():
-        earlier.restore()
 
 
 def _know(problem: Problem, other: Problem) -> None:
-    """Price here what was priced exactly there: the ways are known, so that takes no search."""
+    """Price here, in each phase, what was priced exactly there: the ways are known, no search is made."""
+    phases = dict.fromkeys([BETWEEN, *(context.phase for context in problem.contexts.values())])
     for atoms, prices in other.priced.items():
         known = problem.prices(atoms)
         for change, _ in prices.found():
-            type, source, target, manual = change
-            ticks, collectives, _ = problem.rates.copies(type, source, (target,), manual)
-            known.take(change, (float(ticks), collectives))
+            type, source, target, context = change
+            for phase in phases:
+                here = replace(context, phase=phase)
+                if (type, source, target, here) not in known.exact:
+                    ticks, collectives, _ = problem.rates.copies(type, source, (target,), here)
+                    known.take((type, source, target, here), (float(ticks), collectives))
 
 
-def _again(
-    problem: Problem, rates: Rates, priced: dict[AxisAtoms, Prices] | None = None, enough: float = inf
-) -> Problem:
+def _again(problem: Problem, rates: Rates) -> Problem:
     """The same problem for a search of its own: operations are shared, and with them what is chosen."""
-    free, arguments = {*problem.free}, {**problem.arguments}
-    return problem.changed(rates=rates, free=free, arguments=arguments, priced=priced or {}, enough=enough)
+    return problem.changed(rates=rates, free={*problem.free}, arguments={**problem.arguments})

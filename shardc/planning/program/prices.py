@@ -9,23 +9,23 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.analysis.phases import PLAIN, Context, Phase
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.effort import spend
-from shardc.planning.program.delays import Delays
+from shardc.planning.program.delays import Delays, WholeAxes
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
-from shardc.planning.reshard.distances import FEW, distances
+from shardc.planning.reshard.distances import FEW, Distances, distances
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.solvers import Matrix, Vector
 
 NEAR = 1e-9  # of bytes: what rounding may take off
 
-Key = tuple[TensorType, Sharding, Sharding, AxisNames]
+Key = tuple[TensorType, Sharding, Sharding, Context]
 Price = tuple[float, int]
 """Ticks and collectives."""
 
@@ -72,10 +72,10 @@ class Prices:
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
-        self.delays: dict[int, Delays] = {}
+        self.delays: dict[tuple[int, Phase], tuple[Delays, WholeAxes]] = {}
         self.exact: set[Key] = set()
-        self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
-        self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
+        self.settled: dict[tuple[TensorType, Context], list[Key]] = {}
+        self.direct: dict[tuple[TensorType, Context], dict[object, Arcs]] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
         self._groups: dict[tuple[int, int, bool], tuple[list[Choice], dict[Sharding, list[int]]]] = {}
         self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
@@ -94,17 +94,17 @@ class Prices:
         return self._groups[key][1]
 
     def __call__(
-        self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
+        self, type: TensorType, source: Sharding, target: Sharding, context: Context = PLAIN
     ) -> Price:
         """The best that is known: a lower bound of the ticks, or exact."""
-        key = (type, source, target, manual)
+        key = (type, source, target, context)
         if key not in self.known:
-            self.learn(type, [(source, target)], manual)
+            self.learn(type, [(source, target)], context)
         return self.known[key]
 
-    def learn(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]], manual: AxisNames) -> None:
+    def learn(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]], context: Context) -> None:
         """Look up the prices between pairs of layouts, together."""
-        new = [pair for pair in dict.fromkeys(pairs) if (type, *pair, manual) not in self.known]
+        new = [pair for pair in dict.fromkeys(pairs) if (type, *pair, context) not in self.known]
         if not new:
             return
         if len(self.atoms) > FEW:
@@ -113,9 +113,9 @@ class Prices:
             rows, columns = (list(dict.fromkeys(pair[end] for pair in new)) for end in (0, 1))
             row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
             where = tuple(np.array([(row[s], column[t]) for s, t in new], np.int64).T)
-            found = (each[where] for each in self._least(type, rows, columns))
+            found = (each[where] for each in self._least(type, rows, columns, context))
         for pair, ticks, count in zip(new, *(each.tolist() for each in found), strict=True):
-            self.known[type, *pair, manual] = ticks, int(count)
+            self.known[type, *pair, context] = ticks, int(count)
 
     def _each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
         """Lower bounds for some pairs of layouts, on meshes of many axes."""
@@ -128,7 +128,11 @@ class Prices:
         return ticks + ONCE * np.array(made), count
 
     def _least(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+        self,
+        type: TensorType,
+        sources: Sequence[Sharding],
+        targets: Sequence[Sharding],
+        context: Context,
     ) -> tuple[Matrix, Matrix]:
         """Lower bounds from each of some layouts to each of others."""
         known = distances(self.atoms, type.rank)
@@ -139,43 +143,50 @@ class Prices:
         if self.rates.free:
             return ticks, count
         if not self.rates.flat and self.atoms and known.charted:
-            if type.rank not in self.delays:
-                self.delays[type.rank] = Delays(known, self.rates)
+            delays, whole = self._delays(known, context.phase)
             size = type.size * type.numpy.itemsize
-            ticks = np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets)))
+            ticks = np.maximum(ticks, delays.ticks(size, *known.numbers(sources, targets)))
+            if not context.manual:  # along whose axes copies don't share work
+                ticks = np.maximum(ticks, whole.ticks(type, sources, targets))
         return ticks + ONCE * _made_partial(sources, targets), count
+
+    def _delays(self, known: Distances, phase: Phase) -> tuple[Delays, WholeAxes]:
+        key = known.rank, phase
+        if key not in self.delays:
+            self.delays[key] = Delays(known, self.rates, phase), WholeAxes(known, self.rates, phase)
+        return self.delays[key]
 
     def table(
         self,
         type: TensorType,
         places: Sequence[Sharding],
-        manual: AxisNames = NO_AXES,
+        context: Context = PLAIN,
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
-        key = type, fused, *places
+        key = type, fused, context, *places
         if key not in self.tables:
             cuts = self.rates.cuts(type, places) if fused else np.zeros(())
-            self.tables[key] = *self._least(type, places, places), cuts
+            self.tables[key] = *self._least(type, places, places, context), cuts
         least, steps, cut = self.tables[key]
         ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}
-        for _, source, target, _ in self.settled.get((type, manual), ()):
+        for _, source, target, _ in self.settled.get((type, context), ()):
             if source in at and target in at:
                 where = at[source], at[target]
-                ticks[where], count[where] = self.known[type, source, target, manual]
+                ticks[where], count[where] = self.known[type, source, target, context]
         return ticks + np.where(count > 0, cut, 0), count
 
     def may_spare(
-        self, least: float, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
+        self, least: float, type: TensorType, source: Sharding, target: Sharding, context: Context = PLAIN
     ) -> bool:
         """Whether a copy may cost more than `least` ticks less than is known, as far as anybody looks: on a
         machine with latency, of axes that can be cut, only where a way over finer pieces sends less."""
         looked_for = self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW
         if looked_for or least < 0:  # below 0 of what is used as it is
             return True
-        price = self(type, source, target, manual)[0]
-        if price <= least or (type, source, target, manual) in self.exact:
+        price = self(type, source, target, context)[0]
+        if price <= least or (type, source, target, context) in self.exact:
             return False
         known = distances(self.atoms, type.rank)
         if not known.charted:
@@ -196,18 +207,16 @@ class Prices:
         self.known[key] = price
         self.settled.setdefault((key[0], key[3]), []).append(key)
 
-    def settle(
-        self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
-    ) -> bool:
+    def settle(self, type: TensorType, source: Sharding, target: Sharding, context: Context = PLAIN) -> bool:
         """Find a price exactly; whether it is another than was known."""
-        key = (type, source, target, manual)
+        key = (type, source, target, context)
         if key in self.exact:
             return False
-        before, steps = self(type, source, target, manual)
-        ticks, collectives, _ = self.rates.copies(type, source, (target,), manual)
-        spend(tried(type, source, target, manual))
+        before, steps = self(type, source, target, context)
+        ticks, collectives, _ = self.rates.copies(type, source, (target,), context)
+        spend(tried(type, source, target, context.manual))
         self.take(key, (float(ticks), collectives))
-        self.direct.pop((type, manual), None)
+        self.direct.pop((type, context), None)
         changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives
         self.changes += changed
         return changed

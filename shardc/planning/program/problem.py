@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import inf
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.analysis.phases import PLAIN, Context
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
@@ -56,12 +56,12 @@ class Problem(Struct):
     fused: set[int] = set()  # in memory only where they are sent
     arguments: dict[int, tuple[Sharding, int]] = {}
     manual: dict[int, AxisNames] = {}  # of values in per-device code
+    contexts: dict[int, Context] = {}  # of values that have one
     copies_summed: dict[int, tuple[Axis, ...]] = {}
     proof: Proof | None = None
     expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
     strict: bool = False  # and then no axis of that layout is one over which it is a partial sum
     toll: int = 0  # ticks that a collective takes beyond its own, while plans with few are looked for
-    enough: float = inf  # ticks: a plan that takes as many is of no use
     modest: Total | None = None  # the best such plan, where more collectives than its must pay
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = {}  # not those of propagation
@@ -144,6 +144,10 @@ class Problem(Struct):
         """Every value, in program order."""
         return sorted([*self.arguments, *self.producer])
 
+    def context(self, value: int) -> Context:
+        """What is around a value, as prices of its copies ask."""
+        return self.contexts.get(value, PLAIN)
+
     def trips(self, value: int) -> int:
         """How often the value is made."""
         if value in self.arguments:
@@ -214,9 +218,9 @@ class Problem(Struct):
         known = self.valued.get(value)
         if known is not None and known[0] is given and known[1] == needs:
             return known[2]
-        manual = self.manual.get(value, NO_AXES)
+        context = self.context(value)
         type, fused = self.graph.type(value), value in self.fused
-        ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual, fused)
+        ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), context, fused)
         trips = self.trips(value)
         cost = (trips * ticks, trips * collectives, trips * steps)
         self.valued[value] = given, needs, cost

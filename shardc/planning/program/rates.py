@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.analysis.manual import AxisNames
+from shardc.analysis.phases import Context, Phase
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
@@ -125,7 +125,7 @@ class Rates:
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
         self.torus = any(link.kind == "torus" for link in machine.links)
         """Whether a collective takes the longer of latency and bytes; else their sum."""
-        self.exchanges = Exchanges(machine, mesh, self.tick, {(s.title, s.axes): s.part for s in shares})
+        self.exchanges = Exchanges(machine, mesh, self.tick, shares)
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
@@ -138,19 +138,19 @@ class Rates:
         type: TensorType,
         given: Sharding,
         needs: tuple[Sharding, ...],
-        manual: AxisNames,
+        context: Context,
         fused: bool = False,
     ) -> tuple[int, int, int]:
         """Ticks, collectives and steps of making all these copies of a value once, which is `fused`."""
         if self.free:
-            moved, collectives, steps = price(type, given, needs, manual)
+            moved, collectives, steps = price(type, given, needs, context.manual)
             return self.byte * moved, collectives, steps
-        key = (type, given, needs, manual, fused)
+        key = (type, given, needs, context, fused)
         if key not in self._copies:
-            _, collectives, steps = price(type, given, needs, manual)
-            made = copies(type, given, [*needs], manual)
+            _, collectives, steps = price(type, given, needs, context.manual)
+            made = copies(type, given, [*needs], context.manual)
             cut = [self.cut(type, *each[:2]) for each in made if fused and each[2].cost.steps]
-            self._copies[key] = self._ticks(made, type) + sum(cut), collectives, steps
+            self._copies[key] = self._ticks(made, type, context.phase) + sum(cut), collectives, steps
         return self._copies[key]
 
     def at_least(self, type: TensorType, given: Sharding, needs: Sequence[Sharding]) -> float:
@@ -159,13 +159,13 @@ class Rates:
         found = [least(type, given, need) for need in needs]
         return max([per_byte * moved + each * count for moved, count in found])
 
-    def _ticks(self, made: list[MadeCopy], type: TensorType) -> int:
+    def _ticks(self, made: list[MadeCopy], type: TensorType, phase: Phase) -> int:
         """Of all steps of some copies."""
         ticks = 0
         for before, _, plan in made:
             ticks += START * plan.cost.steps
             for step in plan.steps:
-                ticks += self._step(type, before, step)
+                ticks += self._step(type, before, step, phase)
                 before = step.result
         return ticks
 
@@ -223,20 +223,20 @@ class Rates:
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
-    def collective(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:
+    def collective(self, kind: str, over: Sequence[Axis], phase: Phase) -> tuple[float, float]:
         """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
         per_byte, each = self.least
         if kind == "collective_permute":  # it may span fewer
             return each, per_byte
-        before, sent = self.exchanges.least(kind, over)
+        before, sent = self.exchanges.least(kind, over, phase)
         return before + START - 1, sent
 
-    def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
+    def _step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
             return self._unreduced(type, step) if step.kind != "all_slice" else 0
         if self.flat:
             return self.byte * step.bytes
-        return self.exchanges.step(type, before, step)
+        return self.exchanges.step(type, before, step, phase)
 
     def _unreduced(self, type: TensorType, step: ReshardStep) -> int:
         """Ticks to make a value partial: a block that is put among zeros is written.

@@ -122,7 +122,7 @@ class _Numbers:
             made = (number[maker[0]], maker[1]) if maker else self._argument(value)
             users = problem.consumers.get(value, [])
             used = sorted((number[user], self._place(user, index)) for user, index in users)
-            self.of_value[value] = self._number((made, tuple(used)))
+            self.of_value[value] = self._number((made, tuple(used), problem.context(value)))
 
     def _place(self, user: Variable, index: int) -> int:
         """Which operand it is; for the function's results, which layout it has, since they may be many."""

@@ -10,7 +10,8 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
-from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes
+from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes, regions
+from shardc.analysis.phases import BETWEEN, Context, phases
 from shardc.analysis.summed_copies import summed_copies
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import Function, Graph, Node, Op, Region
@@ -34,6 +35,7 @@ def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     manual, summed = manual_axes(graph), summed_copies(graph)
     menu = menu_of(rates.mesh)
     problem = Problem(graph, rates.mesh, rates, menu=menu, manual=manual, copies_summed=summed)
+    problem.contexts = _contexts(function, rates)
     constants = Constants(graph)
     times = _times(function)
     for value in function.body.args:
@@ -46,6 +48,18 @@ def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     _mark_free(problem)
     count_work(problem)
     return problem
+
+
+def _contexts(function: Function, rates: Rates) -> dict[int, Context]:
+    """What is around the values of a function, where it matters: in per-device code, and everywhere if
+    collectives of some phase are priced apart."""
+    apart = any(share.phase for share in rates.combined)
+    known, found = dict[Context, Context](), dict[int, Context]()
+    for region, names in regions(function.body):
+        for value, phase in phases(region).items() if names or apart else ():
+            context = Context(names, phase if apart else BETWEEN)
+            found[value] = known.setdefault(context, context)
+    return found
 
 
 def _times(function: Function) -> dict[int, int]:

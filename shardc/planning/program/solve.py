@@ -84,8 +84,7 @@ def take_cheapest(
     """Take the plan of the fewest ticks, then collectives, of those of at most `few` collectives, if it is
     cheaper than the one at hand.
 
-    Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain,
-    and none if all its plans take as much as is `enough`.
+    Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
     None if there is no solution in linear programs of `work` columns together. With `ties`, of equally quick
     plans the one of least effort is looked for. `begun`: the first linear program's solution, if it is known.
     """
@@ -96,7 +95,7 @@ def take_cheapest(
     start: Basis | None = None
     flat = problem.rates.flat
     presolve = flat and net.size <= TIES
-    enough = min(problem.enough, before[0] if net.size > SMALL else inf)
+    enough = before[0] if net.size > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while net.size <= work - solved:
         solved += net.size

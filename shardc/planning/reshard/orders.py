@@ -54,11 +54,20 @@ class Orders:
         distinct, order = np.unique(each, axis=0, return_inverse=True)
         self.order: Numbers = order.reshape(-1)
         self._swaps, self._dims = distinct[:, :count], distinct[:, count:]
+        self._known: dict[int, Numbers] = {}
+        """The images of all layouts, by the number of an order."""
 
     def ends(self, sources: Numbers, targets: Numbers) -> Ends:
         """Of ways from each of some layouts to each of others, those of ways that are as long."""
-        orders, which = np.unique(self.order[sources], return_inverse=True)
-        return Ends(self.first[sources], self.images(orders, targets)[which.reshape(-1)])
+        orders: list[int] = self.order[sources].tolist()
+        new = [order for order in dict.fromkeys(orders) if order not in self._known]
+        if new:
+            images = self.images(np.array(new, np.int64), np.arange(len(self.first)))
+            self._known.update(zip(new, images, strict=True))
+        found = np.empty((len(orders), len(targets)), np.int64)
+        for row, order in zip(found, orders, strict=True):
+            row[:] = self._known[order][targets]
+        return Ends(self.first[sources], found)
 
     def pairs(self, sources: Numbers, targets: Numbers) -> Ends:
         """The same of a way from each of some layouts to one of others, with one target for each source."""

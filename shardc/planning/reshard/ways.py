@@ -7,7 +7,7 @@ layouts that somebody asks for; of those that differ in an order that does not m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from math import prod
 
@@ -46,8 +46,10 @@ class Paths:
     def along(self, ends: Ends) -> Matrix:
         """The same for ends that somebody has found in these orders."""
         self._find(ends.starts)
-        pairs = zip(ends.starts.tolist(), ends.targets, strict=True)
-        return np.array([self.rows[start][found] for start, found in pairs])
+        lengths = np.empty(ends.targets.shape)
+        for row, start, found in zip(lengths, ends.starts.tolist(), ends.targets, strict=True):
+            row[:] = self.rows[start][found]
+        return lengths
 
     def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
         """The length of the shortest path from each of some layouts to one of others."""
@@ -61,7 +63,7 @@ class Paths:
 
     def _find(self, starts: Numbers) -> None:
         """Know the paths from these layouts."""
-        new = [start for start in distinct(starts) if start not in self.rows]
+        new = [start for start in dict.fromkeys(starts.tolist()) if start not in self.rows]
         if new:
             some = np.array(self._together or new, np.int64)
             self.rows.update(zip(some.tolist(), self.search(some), strict=True))
@@ -100,7 +102,9 @@ class Collectives(Struct, frozen=True):
 
 KINDS = tuple(ATTRIBUTES)
 ALL = 32  # layouts from which all paths are looked for once one is: little more than one takes
-TIMED = 16  # lengths of collectives for which paths are remembered: those of several plans on two machines
+TIMED = 32  # lengths of collectives for which paths are remembered: those of several plans on two machines
+LONGEST = 16  # collectives of a way that sends the least; each atom moves a few times
+ROUNDED = 8  # what rounding adds to the length of a way: so many last digits
 COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
 
 
@@ -120,8 +124,9 @@ class Ways:
         self.partial = np.array([bool(at.partial) for at in found])
         orders = Orders(found, len(space.shape), space.sizes)
         self.paths, self.shared = Paths(orders, self._lengths), Paths(orders, self._shortest)
-        self._timed: dict[bytes, Paths] = {}
+        self._timed: dict[tuple[bytes, bool], Paths] = {}
         self._alike: dict[bytes, dict[int, Vector]] = {}
+        self._evenly: dict[tuple[int, ...], NDArray[np.bool_]] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -217,7 +222,7 @@ class Ways:
         made = self.collectives
         return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(self), 0)
 
-    @property
+    @cached_property
     def fewest(self) -> Paths:
         """The ways with the fewest collectives."""
         return self.timed(np.where(self.collectives.free, 0.0, 1.0))
@@ -229,7 +234,7 @@ class Ways:
         if even.all():
             return np.ones((len(sources), len(targets)), np.bool_)
         rows = self._alike.setdefault(even.tobytes(), {})
-        new = [start for start in distinct(sources) if start not in rows]
+        new = [start for start in dict.fromkeys(sources.tolist()) if start not in rows]
         if new:
             edges, other = self._edges, self.collectives.unreduces
             kept = edges.only(even[edges.sources] & even[edges.targets] & ~other)
@@ -239,8 +244,10 @@ class Ways:
 
     def _even(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         """The layouts that divide a tensor evenly."""
-        divided = np.array(shape)[:, None] % np.arange(1, prod(self.space.sizes) + 1) == 0
-        return divided[np.arange(len(shape)), self._parts - 1].all(axis=1)
+        if shape not in self._evenly:
+            divided = np.array(shape)[:, None] % np.arange(1, prod(self.space.sizes) + 1) == 0
+            self._evenly[shape] = divided[np.arange(len(shape)), self._parts - 1].all(axis=1)
+        return self._evenly[shape]
 
     @cached_property
     def _parts(self) -> Numbers:
@@ -252,15 +259,28 @@ class Ways:
         """The orders of dimensions; no atom is like another."""
         return Orders(self.found, len(self.space.shape), range(len(self.space.sizes)))
 
-    def timed(self, lengths: Vector) -> Paths:
-        """The shortest paths where collectives are so long; the same object for equal lengths."""
-        key = sha256(lengths.tobytes()).digest()
+    def timed(self, lengths: Vector, least: bool = False) -> Paths:
+        """The shortest paths where collectives are so long; of those alone that `least` is sent on, in the
+        fewest collectives (`shared`). The same object for equal lengths."""
+        key = sha256(lengths.tobytes()).digest(), least
         if key not in self._timed:
             edges = replace(self.collectives.edges, lengths=lengths)
-            self._timed[key] = Paths(self._dimensions, lambda starts: self.shortest(edges, starts))
+            search = partial(self._of_least if least else self.shortest, edges)
+            self._timed[key] = Paths(self._dimensions, search)
             if len(self._timed) > TIMED:
                 del self._timed[next(iter(self._timed))]
         return self._timed[key]
+
+    def _of_least(self, edges: Edges, starts: Numbers) -> Matrix:
+        """The shortest paths of those that least is sent on, or what rounding takes off less.
+
+        All these lengths of a way together are less than one STEP: they decide between ways that are equal
+        without them."""
+        scale = STEP / LONGEST / (float(edges.lengths.max(initial=0.0)) or 1.0)
+        both = self.shortest(replace(edges, lengths=self._edges.lengths + scale * edges.lengths), starts)
+        with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
+            more = both - self.shared.between(starts, np.arange(len(self.found)))
+            return np.maximum(0, np.nan_to_num(more - ROUNDED * np.spacing(both)) / scale)
 
     def shortest(self, edges: Edges, starts: Numbers) -> Matrix:
         """The shortest paths with these lengths, which do not depend on the order of dimensions. Only to

@@ -21,7 +21,7 @@ from tests.unit.planning.test_known import propagated
 PROGRAM = """
 mesh m[x=2, y=4]
 
-def main(x: f32[4096@x, 512], v: f32[512, 512@y], w: f32[512@y, 512]) -> f32[512, 512@y]:
+def main(x: f32[64@x, 512], v: f32[512, 512@y], w: f32[512@y, 512]) -> f32[512, 512@y]:
     h = relu(x @ v)
     return v - x.T @ (((h @ w) @ w.T) * h)
 """
@@ -123,7 +123,7 @@ def iterations(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, tuple[int, ..
         patch.setattr(known, "_RECENT", {})
         patch.setattr(highspy.Highs, "run", running)
         patch.setattr(solve, "again", renewed)
-        problem = plan_program(propagated(PROGRAM), machine=load("h100-infiniband")).problem
+        problem = plan_program(propagated(PROGRAM), machine=load("tpu-v5e")).problem
     return sum(steps[place] for place in again), len(again), problem.total()
 
 

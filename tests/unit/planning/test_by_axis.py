@@ -10,9 +10,10 @@ from shardc.frontend.text import read
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
-from shardc.planning.program import by_axis, exact, plan_program
+from shardc.planning.program import by_axis, exact, improve, plan_program
 from shardc.planning.program.choices import every, without
 from shardc.planning.program.listing import TooMany
+from shardc.planning.program.variables import Proof
 
 # the loop is cheaper where rows are exchanged for columns over y before and after it
 LOOP = """
@@ -128,3 +129,22 @@ def test_far_too_many_choices_are_seen_before_one_is_made():
     with pytest.raises(TooMany):
         every(problem, exact.groups_of_program(problem), 20)
     assert not problem.menu.built and not any(ways.size for ways in anew)
+
+
+@pytest.mark.parametrize(
+    ("machine", "less", "taken"),
+    [("h100-infiniband", 0.9, True), ("h100-infiniband", 1, False), ("balanced", 0.9, False)],
+)
+def test_axes_take_turns_where_a_plan_takes_longer_than_its_solution(machine, less, taken, monkeypatch):
+    """With latency: of several copies those are made that send the least, and not the quickest ones."""
+    turned, solved = list[bool](), exact.perfect
+
+    def perfect(problem):
+        reached = solved(problem)
+        problem.proof = Proof(int(less * problem.total()[0]), "a solution that no plan is as quick as")
+        return exact.Reached.BEST if not problem.expected else reached
+
+    monkeypatch.setattr(improve, "perfect", perfect)
+    monkeypatch.setattr(improve, "by_axis", lambda problem: turned.append(True))
+    planned(STEP, machine)
+    assert bool(turned) == taken

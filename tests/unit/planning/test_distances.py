@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardc.analysis.phases import PLAIN
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
@@ -237,6 +238,6 @@ def test_bounds_of_uneven_tensors(sizes, machine, data):
     mesh, type = every[0].mesh, TensorType(shape, "f32")
     rates = Rates(load(machine), mesh)
     ticks, count = Prices(atoms_for(alone(mesh.several), (len(shape),)), rates)(type, source, target)
-    exact, collectives, _ = rates.copies(type, source, (target,), frozenset())
+    exact, collectives, _ = rates.copies(type, source, (target,), PLAIN)
     assert ticks <= exact * (1 + 1e-9)
     assert ticks < exact or count <= collectives

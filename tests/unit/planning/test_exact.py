@@ -134,7 +134,7 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
         used, known = np.zeros(len(net.integral)), set(net.prices.exact)
         used[column] = 1
         if net.settle(used):
-            others = net.prices.exact - known - {(made.type, source, target, made.manual)}
+            others = net.prices.exact - known - {(made.type, source, target, made.context)}
             assert all(before.may_spare(0, *key) for key in others)
             together.add(bool(others))
     assert True in together
@@ -151,9 +151,9 @@ def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> f32[64@x, 64
     problem, asked = planned(text, "h100-infiniband"), list[int]()
     least = Prices._least
 
-    def counted(prices, type, sources, targets):
+    def counted(prices, type, sources, targets, manual):
         asked.append(len(sources) * len(targets))
-        return least(prices, type, sources, targets)
+        return least(prices, type, sources, targets, manual)
 
     monkeypatch.setattr(Prices, "_least", counted)
     problem.priced.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shardc.analysis.phases import BETWEEN
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -82,7 +83,7 @@ def test_paths_are_shared_where_prices_are_equal(graph: Graph) -> None:
     )
     for prices in (own, shared, same):
         prices(type, layouts[0], layouts[1])
-    (mine,), (other,), (equal,) = (each.delays.values() for each in (own, shared, same))
+    mine, other, equal = (each.delays[2, BETWEEN][0] for each in (own, shared, same))
     assert mine.sent is other.sent
     assert mine.before is not other.before
     assert other.before is equal.before

@@ -9,6 +9,7 @@ import pytest
 import shardc
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.analysis.per_device import read as read_local
+from shardc.analysis.phases import AFTER, BEFORE, BETWEEN
 from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
@@ -113,16 +114,17 @@ def test_sums_of_gradients_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_explanation_says_what_was_counted() -> None:
     (share,) = shares_of(STEP, machine="h100-infiniband")
-    assert share == Combined("all-reduce", ("data",), 4, 1)
+    assert share == Combined("all-reduce", ("data",), 4, 1, AFTER)
     explained = shardc.explain(STEP, machine="h100-infiniband")
     assert explained.plan is not None
-    assert "all-reduces over data are combined: of the latency of each 25% is counted" in explained.plan.left
+    said = "all-reduces over data after all products are combined: of the latency of each 25% is counted"
+    assert said in explained.plan.left
 
 
 def test_large_programs_are_tried_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the way from where they come in equal layers are taken out; what is counted on is the same."""
     monkeypatch.setattr("shardc.report.combined.WORTH", 1)
-    assert shares_of(STEP, machine="h100-infiniband") == (Combined("all-reduce", ("data",), 4, 1),)
+    assert shares_of(STEP, machine="h100-infiniband") == (Combined("all-reduce", ("data",), 4, 1, AFTER),)
 
 
 @pytest.mark.parametrize(
@@ -335,3 +337,23 @@ def test_what_becomes_one_is_counted_over_regions() -> None:
     sums, gathers = (("all-reduce", ("x",)), ("all-gather", ("x",)))
     found = (Combined(*sums, 3, 1), Combined(*gathers, 2, 2), Combined(*sums, 2, 2))
     assert learn(found) == (Combined(*sums, 5, 3), Combined(*gathers, 2, 2))
+
+
+GATHERS = """
+mesh pod[x=8]
+
+def main(a: f32[64@x, 256], v: f32[256@x, 256], w: f32[256@x, 256], u: f32[256@x, 256]) -> f32[64@x, 256]:
+    return relu(relu(a @ v) @ w) @ u
+"""
+
+
+def test_what_becomes_one_is_counted_by_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are gathered together, before all products."""
+    found = tried(GATHERS, monkeypatch)["propagated"].found
+    assert {(each.phase, each.before, each.after) for each in found} == {(BEFORE, 3, 1)}
+
+
+def test_of_one_with_others_of_another_phase_each_is_a_part() -> None:
+    many = Combined("all-reduce", ("x",), 1, 0.25, BETWEEN), Combined("all-reduce", ("x",), 3, 0.75, AFTER)
+    assert learn((*many, many[1])) == (many[0], many[1]._replace(before=6, after=1.5))
+    assert all(each.part == 0.25 for each in many)
