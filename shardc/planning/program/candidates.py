@@ -15,6 +15,7 @@ from shardc.forms.choice import Carried, Choice
 from shardc.forms.table import forms_of
 from shardc.layout import Axis, Sharding, cut, size_of
 from shardc.ops import Trait, has
+from shardc.ops.rule import FactorRule
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable
@@ -40,6 +41,26 @@ def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) 
     return known[key]
 
 
+def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
+    """The splits that propagation gave the operation's tensors."""
+    layouts = tuple(map(problem.layout, (*variable.node.operands, *variable.node.results)))
+    key = (variable.signature, layouts)
+    if key not in problem.menu.splits:
+        problem.menu.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))
+    return problem.menu.splits[key]
+
+
+def unevenly(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) -> bool:
+    """Whether an assignment splits a factor unevenly that is not split by the same axes already."""
+    return any(
+        [
+            rule.factors[index].size % size_of(axes) and not all((index, axis) in known for axis in axes)
+            for index, axes in enumerate(assignment)
+            if axes
+        ]
+    )
+
+
 def build(
     problem: Problem,
     variable: Variable,
@@ -47,13 +68,15 @@ def build(
     carried: Carried | None = None,
     special: str | None = None,
 ) -> Choice | None:
-    """The choice that grants as many wishes as can be, in order; None if not even none can be granted.
+    """The choice that grants as many wishes as can be, in order; None if not even none can be granted. One
+    that would split a factor unevenly is granted where propagation splits it so.
 
     `special` as in forms.choice.choose. Equal questions get the same object.
     """
-    key = (variable.signature, pairs, carried, special)
+    known = laid_out(problem, variable)
+    key = (variable.signature, pairs, carried, special, known)
     if key not in problem.menu.built:
-        problem.menu.built[key] = _build(variable, pairs, carried, special)
+        problem.menu.built[key] = _build(variable, pairs, carried, special, known)
     return problem.menu.built[key]
 
 
@@ -63,7 +86,11 @@ def made(layout: Sharding) -> Choice:
 
 
 def _build(
-    variable: Variable, pairs: tuple[Wish, ...], carried: Carried | None, special: str | None
+    variable: Variable,
+    pairs: tuple[Wish, ...],
+    carried: Carried | None,
+    special: str | None,
+    known: frozenset[Wish],
 ) -> Choice | None:
     ways = variable.ways
     assert ways is not None
@@ -75,6 +102,8 @@ def _build(
         if axis is None:
             continue
         tried = tuple((*axes, axis) if f == factor else axes for f, axes in enumerate(assignment))
+        if unevenly(ways.rule, tried, known):
+            continue
         choice = ways.choose(tried, carried, special)
         if choice is not None:
             best, assignment = choice, tried

@@ -14,8 +14,8 @@ from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
-from shardc.planning.program.candidates import made
-from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly, stated
+from shardc.planning.program.candidates import laid_out, made
+from shardc.planning.program.listing import TooMany, listed, places_now, roughly, stated
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.together import Groups
 from shardc.planning.program.variables import Slot, Variable, kept

@@ -10,10 +10,12 @@ from __future__ import annotations
 from enum import Enum, auto
 from math import inf
 
-from shardc.layout import LayoutError
+from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.graph import TensorType
+from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
 from shardc.planning.program.building import network
-from shardc.planning.program.choices import every
+from shardc.planning.program.choices import Every, every
 from shardc.planning.program.descent import settle
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
@@ -21,6 +23,7 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.together import Groups, groups_of
 from shardc.planning.program.variables import Proof
+from shardc.planning.reshard.distances import FEW
 from shardc.planning.reshard.runs import AxisAtoms, atoms_for
 
 ROUNDS = 3  # of solving with few collectives and pricing what that uses
@@ -75,10 +78,28 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
         groups = groups_of_program(problem)
         choices = every(problem, groups, ASSIGNMENTS)
         prices, pairs = problem.prices(atoms_of_program(problem, groups)), PAIRS * RELAXED
+        if len(prices.atoms) > FEW and _pairs(problem, choices) > pairs:
+            return None
         net = network(problem, choices, prices, limit, RELAXED, pairs=pairs)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
     return net if net.size <= RELAXED else None
+
+
+def _pairs(problem: Problem, every: Every) -> int:
+    """How many pairs of layouts such a program would price, or fewer: seen without pricing one."""
+    counted = dict[tuple[TensorType, AxisNames, frozenset[Sharding]], int]()
+    for value, (maker, index) in problem.producer.items():
+        places = {choice.results[index] for choice in every.choices.get(maker, ())}
+        needed = {
+            choice.operands[at]
+            for user, at in problem.consumers.get(value, [])
+            for choice in every.choices.get(user, ())
+        }
+        if value not in problem.free and len(places) > 1 < len(needed):
+            key = problem.graph.type(value), problem.manual.get(value, NO_AXES), frozenset(places | needed)
+            counted[key] = len(places | needed) ** 2
+    return sum(counted.values())
 
 
 def groups_of_program(problem: Problem) -> Groups:

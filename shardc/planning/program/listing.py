@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Carried, Choice
-from shardc.layout import Axis, Sharding, merge, size_of
+from shardc.layout import Axis, Sharding, merge
 from shardc.layout.difference import split
 from shardc.ops.rule import Dims, FactorRule
-from shardc.planning.program.candidates import wishes
+from shardc.planning.program.candidates import laid_out, unevenly, wishes
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.together import Groups, admitted
@@ -131,7 +131,7 @@ def listed(
                     continue
                 carried = Carried(axes, group, kind)
             for assignment in _orders(len(rule.factors), groups, placed, orders):
-                if _uneven(rule, assignment, uneven):
+                if unevenly(rule, assignment, uneven):
                     continue
                 seen[assignment, carried] = None
                 if len(seen) > most:
@@ -143,15 +143,6 @@ def listed(
 def _in_mesh_order(rule: FactorRule, groups: Groups) -> tuple[Order, ...]:
     """That order for every factor, where groups keep theirs."""
     return tuple((factor, groups.atoms) for factor in range(len(rule.factors))) if groups.ordered else ()
-
-
-def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
-    """The splits that propagation gave the operation's tensors."""
-    layouts = tuple(map(problem.layout, (*variable.node.operands, *variable.node.results)))
-    key = (variable.signature, layouts)
-    if key not in problem.menu.splits:
-        problem.menu.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))
-    return problem.menu.splits[key]
 
 
 def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:
@@ -212,17 +203,6 @@ def _with_flows(
         every: list[AtomPlace] = [*places, *(["flow"] if flows else [])]
         found.append([place for place in every if stays is None or place in (stays or (None,))])
     return found
-
-
-def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) -> bool:
-    """Whether an assignment splits a factor unevenly that is not split by the same axes already."""
-    return any(
-        [
-            rule.factors[index].size % size_of(axes) and not all((index, axis) in known for axis in axes)
-            for index, axes in enumerate(assignment)
-            if axes
-        ]
-    )
 
 
 def _orders(

@@ -11,7 +11,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
-from shardc.planning.program import highs, plan_program
+from shardc.planning.program import exact, highs, plan_program
 from shardc.planning.program.building import network
 from shardc.planning.program.choices import every
 from shardc.planning.program.exact import ASSIGNMENTS, PAIRS, atoms_of_program, groups_of_program, whole
@@ -20,6 +20,7 @@ from shardc.planning.program.network import Network
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.solve import RELAXED
 from shardc.planning.program.solver import solve
+from tests.unit.planning.test_together import problem_of
 
 PROGRAMS = Path(__file__).parents[2] / "e2e/programs"
 
@@ -228,3 +229,28 @@ def test_what_is_nearly_used_makes_as_good_a_plan(name, monkeypatch):
     best = planned(text, "balanced").total()
     monkeypatch.setattr(highs, "WHOLE", 0)
     assert planned(text, "balanced").total()[0] <= 1.01 * best[0]
+
+
+APART = """mesh m[a=2, b=2, c=2, d=2, e=2]
+
+def main(x: f32[8@a, 2@b], y: f32[8@c, 2@d], z: f32[8@e, 2]) -> f32[2, 8]:
+    return tanh(sin(x + y + z).T)
+"""
+
+
+@pytest.mark.parametrize("pairs", [3, 30])
+def test_too_many_pairs_of_layouts_are_seen_before_one_is_priced(pairs, monkeypatch):
+    """Each sum may be laid out in 291 ways, and so may its transpose: more pairs than three for each of
+    40,000 columns, fewer than thirty."""
+    asked = []
+    table = Prices.table
+
+    def counted(self, *given, **how):
+        asked.append(given)
+        return table(self, *given, **how)
+
+    monkeypatch.setattr(Prices, "table", counted)
+    monkeypatch.setattr(exact, "PAIRS", pairs)
+    found = whole(problem_of(APART))
+    assert bool(asked) == (pairs == 30)
+    assert found is None

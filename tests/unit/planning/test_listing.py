@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardc.forms.choice import Choice
+from shardc.layout import size_of
+from shardc.planning.program.candidates import candidates
 from shardc.planning.program.choices import every, without
 from shardc.planning.program.exact import ASSIGNMENTS, groups_of_program
 from shardc.planning.program.listing import listed, places_now, stated
@@ -72,3 +74,21 @@ def test_nothing_else_is_left_out() -> None:
     for variable, choices in whole.items():
         admits = given.admits(variable)
         assert {*some[variable]} == {c for c in choices if admits(c) or c is variable.choice}
+
+
+def test_wishes_of_several_tensors_split_nothing_unevenly() -> None:
+    """Rows over a as they come, and over b as they are needed: eight rows over sixteen are neither."""
+    given = problem_of("""mesh m[a=4, b=4]
+
+def main(x: f32[8@a, 64]) -> (f32[8@a, 64], f32[8@b, 64]):
+    y = tanh(sin(x))
+    return y, y
+""")
+    layouts = [
+        layout
+        for variable in opened(given)
+        for choice in candidates(given, variable)
+        for layout in (*choice.operands, *choice.results)
+    ]
+    assert layouts
+    assert all(8 % size_of(layout.dims[0].axes) == 0 for layout in layouts)
