@@ -91,6 +91,9 @@ DELETED = {
     "programs that no plan is cheaper",
     "what becomes one there, in these layouts": "a plan on machines with latency, beside that in which more "
     "may join",
+    "more that becomes one": "a plan on machines with latency, in propagation's layouts, as if more became one "
+    "than does there",
+    "a sixteenth of all-reduces' latency": "a plan on machines with latency, as if sixteen sums became one",
     "a quarter of gathers' and scatters' latency": "a plan on machines with latency, where none become one",
 }
 """What the planner has no more, with what it was: its row is of the programs that were measured before."""
@@ -98,11 +101,10 @@ DELETED = {
 PLANS = {
     "each one's latency": "own",
     "propagation's layouts as they are": "propagated",
-    "more that becomes one": "joined",
-    "what becomes one there, in any layouts": "learnt",
-    "a quarter of all latency": "all",
-    "a sixteenth of all-reduces' latency": "gradients",
     "whole tensors on each device": "whole",
+    "what becomes one in propagation's layouts, in these": "layouts",
+    "what becomes one in propagation's layouts, in any": "learnt",
+    "a quarter of latency before and after products": "ends",
     "what becomes one in the plan before": "again",
 }
 """The plans for a machine with latency (report/combined.py), by name."""

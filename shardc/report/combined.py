@@ -7,18 +7,17 @@ program is quickest, all combined:
 
 * as propagation lays it out, without a search; and with whole tensors on each device, which are gathered at
   once where they come in;
-* with the latency of each collective;
-* as if what becomes one there did so in other plans: in any layouts; and in those, where more may join, too;
-* as if more did, over each axis: where gathers or scatters do, four of these and four sums; where no sums do,
-  all sums of gradients, and four gathers. These searches begin at the quickest plan so far;
-* in a large program with many sums of gradients, instead of all that is looked for, as if what becomes one
-  as propagation lays it out did so, and then as if what becomes one in the plan before; where whole tensors
-  are much quicker, what becomes one there.
+* a small one with the latency of each collective; as if what becomes one in propagation's layouts did so in
+  these, and in any; and as if four of a kind became one before all products, and after them. That search
+  begins at the quickest plan so far;
+* a larger one as if what becomes one as propagation lays it out did so, and then, from there on, as if what
+  becomes one in the plan before did; where whole tensors are much quicker, what becomes one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +29,6 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
-from shardc.ops.definition import OpDef
 from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
@@ -41,30 +39,20 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, ALL, GRADIENTS = "own", "all", "gradients"
-PROPAGATED, WHOLE = "propagated", "whole"
-JOINED, LEARNT, AGAIN = "joined", "learnt", "again"
+PROPAGATED, WHOLE, OWN = "propagated", "whole", "own"
+LAYOUTS, LEARNT, ENDS, AGAIN = "layouts", "learnt", "ends", "again"
 
-SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
-SUM = spmd.all_reduce.title
-SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
-    ALL: {SUMS: 4, GATHERS: 4},
-    GRADIENTS: {SUMS: 16, GATHERS: 4},
-}
-"""Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
-in a step of training, all. The search begins at the quickest plan so far."""
+JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
+"""What is counted on to become one where nothing shows it, before all products and after them: collectives
+between these wait for each other."""
 
-ENDS = (BEFORE, AFTER)
-"""When collectives are made that are counted on to become one where nothing shows it: those between wait for
-each other."""
+FOUR = 4
+"""How many of these are taken for one."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
 
-MANY = 8
-"""Sums that become one in propagation's layouts, from which on those of a larger program are gradients'."""
-
-FAR = 4
+FAR = 3
 """A plan that takes so many times another is not what a search begins at."""
 
 TURNS = 3
@@ -97,7 +85,7 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
     """The plans, by name. OWN is the only one that is looked for where it has no two collectives, and nothing
-    becomes one in propagation's layouts; of a program of more than SMALL operations few are."""
+    becomes one in propagation's layouts; of a program of more than SMALL operations AGAIN is."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -111,29 +99,29 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         more = saying(options, PLANS, **said) if said else options
         return _tried(start.clone(), machine, more, stage, known)
 
-    small, best = size <= SMALL, None
-    if small:
-        best = tried()
-        yield OWN, best
-    propagated = tried(search="none")
-    learnt = learn(propagated.found)
-    spared = any(each.part < 1 for each in learnt)
-    whole = tried(search="whole")
+    own = tried() if size <= SMALL else None
+    if own is not None:
+        yield OWN, own
+    propagated, whole = tried(search="none"), tried(search="whole")
     for name, found in ((PROPAGATED, propagated), (WHOLE, whole)):
         yield name, replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
-    if best is not None and not spared and sum(each.before for each in best.found) < 2:
-        return
-    axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    many = not small and any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
-    if many:
+    if own is None:
         begun = whole if propagated.took > FAR * whole.took else propagated
         yield AGAIN, _followed(begun, lambda plan, shares: tried(plan, shares=shares))
         return
-    best = _quicker(best or propagated, propagated)
-    for name, said in _counting(learnt, axes, small):
-        found = tried(best if name in SHARED else None, **said)
+    learnt = learn(propagated.found)
+    spared = any(each.part < 1 for each in learnt)
+    if not spared and sum(each.before for each in own.found) < 2:
+        return
+    best = _quicker(own, propagated)
+    for name, said in ((LAYOUTS, {"search": "layouts"}), (LEARNT, {})) if spared else ():
+        found = tried(None, **said, shares=learnt)
         yield name, found
         best = _quicker(best, found)
+    axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
+    kinds = product(JOINED, axes, (BEFORE, AFTER))
+    ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
+    yield ENDS, tried(best, shares=ends)
 
 
 def _quicker(first: Tried, other: Tried) -> Tried:
@@ -142,46 +130,15 @@ def _quicker(first: Tried, other: Tried) -> Tried:
 
 def _followed(plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried]) -> Tried:
     """The quickest of TURNS plans, each of which begins at the one before and counts on what became one in
-    it; they end where one is no quicker, or has as many of each as the one before."""
-    found = quickest = again(plan, counted := learn(plan.found))
+    it; they end where one is no quicker, or all that are alike in it are one."""
+    found = quickest = again(plan, learn(plan.found))
     for _ in range(TURNS - 1):
         shares = learn(found.found)
-        if found.took >= plan.took or _left(shares) == _left(counted):
+        if found.took >= plan.took or all(each.after <= 1 for each in shares):
             break
-        plan, found, counted = found, again(found, shares), shares
+        plan, found = found, again(found, shares)
         quickest = _quicker(quickest, found)
     return quickest
-
-
-def _left(shares: Iterable[Combined]) -> dict[Hashable, float]:
-    """How many collectives there are of each title, axes and phase, combined."""
-    return {(each.title, each.axes, each.phase): each.after for each in shares}
-
-
-def _counting(
-    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
-) -> Iterator[tuple[str, dict[str, object]]]:
-    """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
-    is not small OWN is among them, and GRADIENTS. LEARNT begins at JOINED's plan where both count on the
-    same; else it is before that, since of equal plans the first is taken, and it counts on what happens."""
-    if not small:
-        yield OWN, {}
-    spared = {each.title for each in learnt if each.part < 1}
-    joined = _joined(learnt)
-    if spared:
-        names = [JOINED] if not small else [JOINED, LEARNT] if joined == learnt else [LEARNT, JOINED]
-        for name in names:
-            yield name, {"shares": learnt} if name == LEARNT else {"search": "layouts", "shares": joined}
-    names = [*([ALL] if spared - {SUM} else []), *([] if SUM in spared else [GRADIENTS])]
-    for name in names if small else [GRADIENTS]:
-        shares = (
-            Combined(str(kind.title), (axis,), count, 1, phase)
-            for kinds, count in SHARED[name].items()
-            for kind in kinds
-            for axis in axes
-            for phase in ENDS
-        )
-        yield name, {"shares": tuple(shares)}
 
 
 def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
@@ -191,19 +148,6 @@ def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
         key = each.title, each.axes, each.phase
         of = known.get(key, each._replace(before=0, after=0))
         known[key] = each._replace(before=of.before + each.before, after=of.after + each.after)
-    return tuple(known.values())
-
-
-def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
-    """The same, but that over axes where half of some are spared more may join: sums, or gathers and
-    scatters, which are each other's derivatives."""
-    known = {(each.title, each.axes, each.phase): each for each in learnt}
-    for each in learnt:
-        for kinds, count in SHARED[GRADIENTS].items():
-            titles = [str(kind.title) for kind in kinds]
-            if each.title in titles and 2 * each.after <= each.before:
-                more = (Combined(title, each.axes, count, 1, each.phase) for title in titles)
-                known |= {(one.title, one.axes, one.phase): one for one in more}
     return tuple(known.values())
 
 

@@ -81,6 +81,15 @@ def main(x: f32[32768@x, 8], m: f32[16, 8]) -> f32[16, 8]:
         m = (r.T @ x) / sum(r, axis=0)[:, None]
     return m
 """
+SMALL = """
+mesh pod[data=2, model=4]
+
+def main(
+    x: f32[64@data, 32], v: f32[32, 64@model], w: f32[64@model, 32], b: f32[32, 64@model], c: f32[64@model, 32]
+) -> f32[64@data, 32]:
+    y = tanh(relu(x @ v) @ w)
+    return relu(y @ b) @ c
+"""
 TURNS = """
 mesh pod[x=8]
 
@@ -278,16 +287,16 @@ def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPa
 
 
 def test_whole_tensors_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small experts: two gathers that become one take less than what is sent for dividing the work."""
-    found = tried(EXPERTS, monkeypatch)
+    """Of small ones: gathers that become one take less than what is sent for dividing the work."""
+    found = tried(SMALL, monkeypatch)
     assert found["whole"].took < min(plan.took for name, plan in found.items() if name != "whole")
     said = (
         "every operation runs on whole tensors, on each device: with its collectives combined, that is the "
     )
-    explained = shardc.explain(EXPERTS, machine="h100-infiniband")
+    explained = shardc.explain(SMALL, machine="h100-infiniband")
     assert explained.plan is not None and said + "quickest" in explained.plan.left
-    cost = shardc.cost(EXPERTS, machine="h100-infiniband")
-    assert [(each.op, each.times) for each in cost.collectives] == [("all-gather", 1)]
+    cost = shardc.cost(SMALL, machine="h100-infiniband")
+    assert [(each.op, each.times) for each in cost.collectives] == [("all-gather", 1), ("all-gather", 1)]
     assert cost.time is not None and cost.time.total_ns == found["whole"].took
 
 
@@ -296,7 +305,7 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     found = []
     for options in (Options(**named), Options(**named, memory=1 << 20)):
         with collecting():
-            found.append(by_latency(read(EXPERTS, options), options)["insert-reshards"].get("search"))
+            found.append(by_latency(read(SMALL, options), options)["insert-reshards"].get("search"))
     assert found == ["whole", None]
 
 
