@@ -91,7 +91,7 @@ DELETED = {
     "programs that no plan is cheaper",
     "what becomes one there, in these layouts": "a plan on machines with latency, beside that in which more "
     "may join",
-    "more that becomes one": "a plan on machines with latency, in propagation's layouts, as if more became one "
+    "more that becomes one": "a plan on machines with latency, in propagation's layouts, as if more did "
     "than does there",
     "a sixteenth of all-reduces' latency": "a plan on machines with latency, as if sixteen sums became one",
     "a quarter of gathers' and scatters' latency": "a plan on machines with latency, where none become one",

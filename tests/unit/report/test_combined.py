@@ -85,7 +85,8 @@ SMALL = """
 mesh pod[data=2, model=4]
 
 def main(
-    x: f32[64@data, 32], v: f32[32, 64@model], w: f32[64@model, 32], b: f32[32, 64@model], c: f32[64@model, 32]
+    x: f32[64@data, 32], v: f32[32, 64@model], w: f32[64@model, 32],
+    b: f32[32, 64@model], c: f32[64@model, 32],
 ) -> f32[64@data, 32]:
     y = tanh(relu(x @ v) @ w)
     return relu(y @ b) @ c
@@ -159,7 +160,7 @@ def tried(text: str, monkeypatch: pytest.MonkeyPatch, small: int = 200) -> dict[
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(STEP, monkeypatch)
-    assert list(found) == ["own", "propagated", "whole", "learnt", "joined"]
+    assert list(found) == ["own", "propagated", "whole", "layouts", "learnt", "ends"]
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
     assert found["learnt"].took < found["own"].took
@@ -189,41 +190,54 @@ def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two sums of which one needs the other become two; weights that are gathered as one become one."""
-    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "whole", "gradients"]
-    assert list(tried(EXPERTS, monkeypatch))[-2:] == ["joined", "all"]
+    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "whole", "ends"]
+    found = tried(EXPERTS, monkeypatch)
+    assert list(found) == ["own", "propagated", "whole", "layouts", "learnt", "ends"]
+
+
+def test_a_large_program_has_few_plans_in_any_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = tried(STEP, monkeypatch, 1)
+    assert list(found) == ["propagated", "whole", "again"]
+    assert found["again"].options["insert-reshards"]["shares"] == learn(found["propagated"].found)
+    found = tried(EXPERTS, monkeypatch, 1)
+    assert found["propagated"].took > combined.FAR * found["whole"].took
+    assert found["again"].options["insert-reshards"]["shares"] == learn(found["whole"].found)
 
 
 @pytest.mark.parametrize(
-    ("many", "names"),
+    ("took", "after", "best", "made"),
     [
-        (4, ["propagated", "whole", "again"]),
-        (5, ["propagated", "whole", "own", "joined", "gradients"]),
+        ([50, 40, 30, 20], 2, 30, 3),  # so many turns
+        ([50, 60], 2, 50, 2),
+        ([120, 60], 2, 120, 1),  # no quicker than where it begins
+        ([50, 40], 1, 50, 1),  # there is no more to count on
     ],
 )
-def test_a_large_program_has_few_plans_in_any_layouts(
-    many: int, names: list[str], monkeypatch: pytest.MonkeyPatch
+def test_plans_follow_each_other_while_they_get_quicker(
+    took: list[int], after: int, best: int, made: int
 ) -> None:
-    """Propagation's layouts show whether its sums are those of gradients: here four become one."""
-    monkeypatch.setattr("shardc.report.combined.MANY", many)
-    assert list(tried(STEP, monkeypatch, 1)) == names
+    sums = Combined("all-reduce", ("data",), 4, after, AFTER)
+    begun: list[Tried] = []
+
+    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
+        assert shares == (sums,)
+        begun.append(plan)
+        return Tried({}, took[len(begun) - 1], (sums,))
+
+    found = combined._followed(Tried({}, 100, (sums,)), again)
+    assert (found.took, len(begun)) == (best, made)
+    assert [plan.took for plan in begun] == [100, *took][:made]
 
 
-def followed(monkeypatch: pytest.MonkeyPatch) -> Tried:
-    """A plan that begins at the one before, than which it is no quicker."""
-    monkeypatch.setattr(combined, "MANY", 1)
-    monkeypatch.setattr(combined, "_left", lambda shares: object())
-    monkeypatch.setattr(combined, "_quicker", lambda first, other: other)
-    return tried(LAYERS, monkeypatch, 1)["again"]
-
-
-def test_what_is_counted_on_follows_the_plan_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each plan begins at the one before and counts on what became one there; it is found again so."""
-    again = followed(monkeypatch)
+def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search begins at another plan; it is found again so."""
+    found = tried(EXPERTS, monkeypatch)
+    again = found["ends"]
     said = again.options["insert-reshards"]
-    assert [each.search for each in said["after"]] == ["all"] and said["shares"]
+    assert [each.shares for each in said["after"]] == [learn(found["propagated"].found)]
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
-        module = read(LAYERS, options)
+        module = read(EXPERTS, options)
         run_to(make_context(), module, "local", options=again.options)
     program = read_local(snapshot(module).graph)
     assert estimate(load("h100-infiniband"), program, collectives(program), 0).total_ns == again.took
@@ -240,12 +254,12 @@ def test_a_search_knows_the_prices_of_the_plan_where_it_begins(monkeypatch: pyte
         return changed
 
     monkeypatch.setattr(Prices, "settle", settled)
-    again = followed(monkeypatch)
+    again = tried(EXPERTS, monkeypatch)["ends"]
     knowing = len(asked)
     asked.clear()
     monkeypatch.setattr("shardc.planning.program.plan._know", lambda problem, other: None)
     forget()
-    assert followed(monkeypatch).took == again.took
+    assert tried(EXPERTS, monkeypatch)["ends"].took == again.took
     assert knowing < len(asked)
 
 
@@ -321,21 +335,22 @@ def test_loops_carry_whole_tensors() -> None:
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn of a mixture model sums twice, as one: ten times that takes less than to do all of the work
-    everywhere, for which the data are gathered once."""
+    everywhere, for which the data are gathered once. So do scatters and gathers of half of it."""
     options = Options(file="prog.shard", machine="tpu-v5e")
     with collecting():
         found = dict(plans(read(MIXTURE, options), load("tpu-v5e"), by_pass(options)))
     assert sum(each.before for each in found["own"].found) < 2
-    assert min(plan.took for plan in found.values()) < found["own"].took
-    explained = shardc.cost(MIXTURE, machine="tpu-v5e", tries=0)
-    assert [(each.op, each.times) for each in explained.collectives] == [("all-reduce", 10)]
+    assert min(plan.took for plan in found.values()) <= found["propagated"].took < found["own"].took
+    cost = shardc.cost(MIXTURE, machine="tpu-v5e", tries=0)
+    assert cost.time is not None and cost.time.total_ns < found["own"].took
+    assert {each.times for each in cost.collectives} == {10}
 
 
-def test_more_joins_what_became_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Experts' weights are gathered as one, so their gradients may be scattered as one."""
+def test_what_becomes_one_may_do_so_in_propagations_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experts' weights are gathered as one, and their gradients scattered."""
     found = tried(EXPERTS, monkeypatch)
-    assert found["joined"].took < found["propagated"].took
-    assert {(each.title, each.before, each.after) for each in found["joined"].found} == {
+    assert found["layouts"].took < found["propagated"].took
+    assert {(each.title, each.before, each.after) for each in found["layouts"].found} == {
         ("all-gather", 2, 1),
         ("reduce-scatter", 2, 1),
         ("all-reduce", 2, 1),
