@@ -277,8 +277,9 @@ def test_a_search_begins_at_the_plan_in_the_layouts_of_propagation(
 
 
 def test_all_plans_that_are_weighed_are_remembered() -> None:
-    """Six for a machine with latency, the first of which may be the one that is written."""
-    assert known.RECENT > len(("own", *combined.SHARED, "ring"))
+    """Those that are looked for on a machine with latency: the first may be the one that is written."""
+    sought = (combined.OWN, combined.LAYOUTS, combined.LEARNT, combined.ENDS)
+    assert known.RECENT > max(len((*sought, "ring")), combined.TURNS)
 
 
 def test_moves_that_a_process_remembers_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,8 +87,10 @@ def test_mlir_and_a_program_without_a_mesh(tmp_path: Path, capsys: pytest.Captur
 def test_links_of_axes(capsys: pytest.CaptureFixture[str]) -> None:
     command = [str(EXAMPLE), "--cost", "--tries", "0", "--machine", "h100-infiniband", "--format", "json"]
     assert main([*command, "--links", "model=InfiniBand"]) == 0
-    time = json.loads(capsys.readouterr().out)["time"]
-    assert [entry["link"] for entry in time["collectives"]] == ["InfiniBand"]
+    cost = json.loads(capsys.readouterr().out)
+    links = {"data": "NVLink", "model": "InfiniBand"}
+    over = [name for each in cost["collectives"] for name in each["axes"]]
+    assert [entry["link"] for entry in cost["time"]["collectives"]] == [links[name] for name in over]
     assert main([*command, "--links", "model=carrier"]) == 1
     assert "has no link carrier for axis model" in capsys.readouterr().err
 
@@ -123,7 +125,7 @@ def test_a_misused_command_line(options: list[str]) -> None:
 
 def test_the_function_is_the_command() -> None:
     cost = shardc.cost(EXAMPLE.read_text("utf-8"), machine="tpu-v5e", defines={"B": 64}, tries=0)
-    assert (cost.devices, cost.axes, cost.bytes) == (8, (("data", 2), ("model", 4)), 12288)
+    assert (cost.devices, cost.axes, cost.bytes) == (8, (("data", 2), ("model", 4)), 106496)
     assert cost.time is not None and cost.time.total_ns > 0
 
 

@@ -199,7 +199,7 @@ def test_totals() -> None:
 SUM = """
 mesh m[a=2, b=8]
 
-def main(x: f32[4096@a, 2048@b], w: f32[2048@b, 1024]) -> f32[4096@a, 1024]:
+def main(x: f32[4096@a, 2048@b], w: f32[2048@b, 1024]) -> f32[4096@a, 1024@b]:
     y = tanh(x @ w)
     for t in range(3) carrying y:
         y = y - mean(y * y, axis=0, keepdims=True)
