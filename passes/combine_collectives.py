@@ -42,7 +42,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.marks import TOGETHER
-from shardc.analysis.phases import BEFORE, Phase, phases
+from shardc.analysis.phases import BEFORE, PHASES, Phase, phases
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
@@ -188,10 +188,11 @@ class _Block:
         for alike in found.values():
             wanted = self.candidates[alike[0][0]].wanted
             names = tuple(sorted({axis.name for axis in wanted.over}))
-            for phase in dict.fromkeys(self.phases[number] for group in alike for number in group):
+            for phase in PHASES:
                 count = [sum(self.phases[number] == phase for number in group) for group in alike]
                 after = sum(own / len(group) for own, group in zip(count, alike, strict=True))
-                yield Combined(wanted.op.title or "", names, sum(count), after, phase)
+                if after:
+                    yield Combined(wanted.op.title or "", names, sum(count), after, phase)
 
     def _kind(self, node: Node) -> Hashable:
         """Equal for those that can be one, or side by side, but for their operation and axes."""

@@ -25,6 +25,7 @@ Phase = Literal["before", "between", "after"]
 BEFORE: Phase = "before"
 BETWEEN: Phase = "between"
 AFTER: Phase = "after"
+PHASES = (BEFORE, BETWEEN, AFTER)
 
 
 class Context(Struct, frozen=True, cache_hash=True):

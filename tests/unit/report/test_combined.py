@@ -314,13 +314,12 @@ def test_whole_tensors_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> N
     assert cost.time is not None and cost.time.total_ns == found["whole"].took
 
 
-def test_where_memory_is_bound_tensors_are_not_whole() -> None:
-    named = {"file": "prog.shard", "machine": "h100-infiniband"}
-    found = []
-    for options in (Options(**named), Options(**named, memory=1 << 20)):
-        with collecting():
-            found.append(by_latency(read(SMALL, options), options)["insert-reshards"].get("search"))
-    assert found == ["whole", None]
+@pytest.mark.parametrize(("memory", "search"), [(None, "whole"), (1 << 20, None)])
+def test_where_memory_is_bound_tensors_are_not_whole(memory: int | None, search: str | None) -> None:
+    options = Options(file="prog.shard", machine="h100-infiniband", memory=memory)
+    with collecting():
+        told = by_latency(read(SMALL, options), options)
+    assert told["insert-reshards"].get("search") == search
 
 
 def test_loops_carry_whole_tensors() -> None:
