@@ -126,7 +126,7 @@ def _left(plan: Plan) -> Iterator[str]:
     less, time = plan.less_divided(), plan.time
     if plan.search in FOUND:
         yield f"{FOUND[plan.search]}: with its collectives combined, that is the quickest"
-    for share in plan.shares:
+    for share in (share for share in plan.shares if share.part < 1):
         which = f"{share.title}s over {' and '.join(share.axes)}{WHEN[share.phase]}"
         yield f"{which} are combined: of the latency of each {share.part:.0%} is counted"
     if plan.refused is not None:

@@ -309,6 +309,7 @@ def test_whole_tensors_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> N
     )
     explained = shardc.explain(SMALL, machine="h100-infiniband")
     assert explained.plan is not None and said + "quickest" in explained.plan.left
+    assert not any("100%" in line for line in explained.plan.left)
     cost = shardc.cost(SMALL, machine="h100-infiniband")
     assert [(each.op, each.times) for each in cost.collectives] == [("all-gather", 1), ("all-gather", 1)]
     assert cost.time is not None and cost.time.total_ns == found["whole"].took
