@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
@@ -60,7 +60,7 @@ def _far_more(problem: Problem, groups: Groups, most: int) -> bool:
     count, known = 0, dict[object, int]()
     for variable in problem.variables:
         if problem.open(variable) and variable.rule is not None:
-            manual = problem.manual.get(variable.node.results[0], NO_AXES)
+            manual = problem.context(variable.node.results[0]).manual
             layouts = tuple(map(problem.layout, variable.node.results))
             key = (variable.signature, manual, layouts, laid_out(problem, variable))
             if key not in known:
@@ -215,7 +215,7 @@ def _choices(
     free: AxisNames | None,
 ) -> list[Choice]:
     """The choices of an operation; equal questions get the same list."""
-    manual = problem.manual.get(variable.node.results[0], NO_AXES)
+    manual = problem.context(variable.node.results[0]).manual
     groups = groups.without(manual)
     atoms, operands = groups.atoms, variable.node.operands
     flows = tuple(

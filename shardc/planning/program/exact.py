@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from math import inf
 
-from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.analysis.manual import AxisNames
 from shardc.graph import TensorType
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
@@ -97,7 +97,7 @@ def _pairs(problem: Problem, every: Every) -> int:
             for choice in every.choices.get(user, ())
         }
         if value not in problem.free and len(places) > 1 < len(needed):
-            key = problem.graph.type(value), problem.manual.get(value, NO_AXES), frozenset(places | needed)
+            key = problem.graph.type(value), problem.context(value).manual, frozenset(places | needed)
             counted[key] = len(places | needed) ** 2
     return sum(counted.values())
 

@@ -18,7 +18,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.analysis.manual import NO_AXES
 from shardc.analysis.phases import BETWEEN
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
@@ -183,7 +182,7 @@ def _sent(problem: Problem) -> int:
     for value in problem.values:
         needs = problem.needs(value)
         if needs:
-            type, manual = problem.graph.type(value), problem.manual.get(value, NO_AXES)
+            type, manual = problem.graph.type(value), problem.context(value).manual
             moved += problem.trips(value) * price(type, problem.given(value), tuple(needs), manual)[0]
     return moved
 

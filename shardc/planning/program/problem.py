@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.analysis.phases import PLAIN, Context
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
@@ -55,7 +54,6 @@ class Problem(Struct):
     free: set[int] = set()  # made from constants alone, for one consumer
     fused: set[int] = set()  # in memory only where they are sent
     arguments: dict[int, tuple[Sharding, int]] = {}
-    manual: dict[int, AxisNames] = {}  # of values in per-device code
     contexts: dict[int, Context] = {}  # of values that have one
     copies_summed: dict[int, tuple[Axis, ...]] = {}
     proof: Proof | None = None
@@ -250,7 +248,7 @@ class Problem(Struct):
 
     def copies(self, value: int, needs: list[Sharding]) -> list[MadeCopy]:
         """How to make each needed layout of a value."""
-        return copies(self.graph.type(value), self.given(value), needs, self.manual.get(value, NO_AXES))
+        return copies(self.graph.type(value), self.given(value), needs, self.context(value).manual)
 
     def cost(self, variables: list[Variable]) -> Total:
         """The cost of some variables and of all values they touch."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.analysis.manual import NO_AXES
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
 from shardc.forms.table import forms_of
@@ -89,7 +88,7 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
         if len(has.axes) < len(had.axes) and not _free(variable, index, d, given)
     ]
     type = problem.graph.type(value)
-    way = preferred_plan(type, given, needed, problem.manual.get(value, NO_AXES))
+    way = preferred_plan(type, given, needed, problem.context(value).manual)
     if not dims or all(step.kind != "all_gather" for step in way.steps):
         return
     axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)

@@ -10,7 +10,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
-from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes, regions
+from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, own_axes, regions
 from shardc.analysis.phases import BETWEEN, Context, phases
 from shardc.analysis.summed_copies import summed_copies
 from shardc.forms.choice import Choice, replicated_choice
@@ -32,9 +32,8 @@ from shardc.planning.program.variables import Slot, Variable
 
 def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     """The planning problem of one function without calls, on a machine."""
-    manual, summed = manual_axes(graph), summed_copies(graph)
-    menu = menu_of(rates.mesh)
-    problem = Problem(graph, rates.mesh, rates, menu=menu, manual=manual, copies_summed=summed)
+    menu, summed = menu_of(rates.mesh), summed_copies(graph)
+    problem = Problem(graph, rates.mesh, rates, menu=menu, copies_summed=summed)
     problem.contexts = _contexts(function, rates)
     constants = Constants(graph)
     times = _times(function)
