@@ -11,41 +11,76 @@ becomes
       %1 = "spmd.all_gather"(%0) {axes = ["data"], dim = 1}         // f32[1, 64, 256], one layer
 
 The bytes sent are the same, and a device has one whole layer at a time. A stack that something else needs as
-well, such as the loop of a gradient, is gathered once as before.
+well, such as the loop of a gradient, is gathered once as before. So is a small one on a machine where each
+turn's gather would have its own latency.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
+from msgspec.structs import replace
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from shardc.analysis.collectives import axes_of
 from shardc.analysis.loops import Constants, counted
+from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import location_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.graph import Graph, Node, Region
+from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.program import own_attrs
 from shardc.ops import hlo, spmd
 from shardc.passes.graph_pass import GraphPass
+from shardc.planning.machines import Machine, Stages, load, wanted_of
 
 REASON = "shardc.reason"
 
+LITTLE = 100
+"""A stack of so small a part of a device's memory may be whole."""
 
+
+@dataclass(frozen=True)
 class GatherLate(GraphPass):
-    """Gather layers where they are used."""
+    """Gather layers where they are used; on a `machine` (a Machine or its name) only where that is not
+    slower, unless the stack takes much of its memory."""
 
     name = "gather-late"
+    machine: Machine | str | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap = shared.snapshot()
         builder = IRBuilder(shared.module)
         found = [pair for f in snap.graph.functions.values() for pair in _found(snap.graph, f.body)]
+        if self.machine is not None and found:
+            machine = load(self.machine) if isinstance(self.machine, str) else self.machine
+            once = {gather.id for gather in _once(shared, machine, [gather for gather, _ in found])}
+            found = [(gather, layer) for gather, layer in found if gather.id not in once]
         for gather, layer in found:
             _move(snap, builder, gather, layer)
         return bool(found)
+
+
+def _once(shared: SharedGraph, machine: Machine, gathers: list[Node]) -> Iterator[Node]:
+    """Those of small stacks that are quicker gathered at once than a layer in each turn."""
+    graph, asked = shared.snapshot().graph, {gather.id for gather in gathers}
+    with collecting():
+        known = shared.varying()
+    for function in graph.functions.values():
+        for code in (node for node in walk(function.body) if node.id in known):
+            inside = [node for node in walk(code.regions[0]) if node.id in asked]
+            axes = [axis for node in inside for axis in axes_of(node)]
+            stages = Stages(machine, known[code.id].parts.mesh, axes)
+            for gather in inside:
+                whole = wanted_of(graph, gather)
+                layer = replace(whole, shape=(1, *whole.shape[1:]))
+                small = LITTLE * whole.result_bytes <= machine.memory
+                if small and stages.seconds(whole) < _layers(graph, gather) * stages.seconds(layer):
+                    yield gather
 
 
 def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:

@@ -40,9 +40,16 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         "insert-reshards": {"machine": machine},
         **_overlap(options, machine),
         **({"regather": {}} if options.regather else {}),
+        **_late(options, machine),
         **_combined(options, machine),
         **({"stage-collectives": {"machine": machine}} if machine and machine.has_stages else {}),
     }
+
+
+def _late(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to the pass gather-late: latency, unless memory is bound."""
+    latency = machine is not None and machine.has_latency and options.memory is None
+    return {"gather-late": {"machine": machine}} if latency else {}
 
 
 def _combined(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
@@ -90,7 +97,7 @@ def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, 
 def counted_on(module: ModuleOp, options: Options) -> Mapping[str, Any]:
     """What plans count on to be combined later, for explain_module."""
     told = by_latency(module, options)["insert-reshards"]
-    return {name: told[name] for name in ("shares", "search", "after") if name in told}
+    return {name: told[name] for name in ("shares", "search", "gathered", "after") if name in told}
 
 
 def placed(module: ModuleOp, options: Options) -> Placement | None:
