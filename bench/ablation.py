@@ -71,7 +71,7 @@ def _no_toll(problem: Problem) -> Generator[None]:
 
 MOVES: dict[str, Move] = {
     "single operations": Move(improve, "settle", lambda problem: None),
-    "own layouts first": Move(improve, "_stay", lambda problem, strict: None),
+    "own layouts first": Move(improve, "_in_layouts", lambda problem, strict: None),
     "a toll for each collective": Move(improve, "_frugal", _no_toll),
     "integer program": Move(improve, "perfect", lambda problem: False),
     "data before state": Move(improve, "data_first", lambda graph: {}),
@@ -95,17 +95,17 @@ DELETED = {
     "than does there",
     "a sixteenth of all-reduces' latency": "a plan on machines with latency, as if sixteen sums became one",
     "a quarter of gathers' and scatters' latency": "a plan on machines with latency, where none become one",
+    "each one's latency": "a plan on machines with latency, as if nothing became one",
+    "what becomes one in propagation's layouts, in any": "a plan on machines with latency",
+    "what becomes one in propagation's layouts, in these": "a plan on machines with latency",
 }
 """What the planner has no more, with what it was: its row is of the programs that were measured before."""
 
 PLANS = {
-    "each one's latency": "own",
     "propagation's layouts as they are": "propagated",
-    "whole tensors on each device": "whole",
-    "what becomes one in propagation's layouts, in these": "layouts",
-    "what becomes one in propagation's layouts, in any": "learnt",
-    "a quarter of latency before and after products": "ends",
+    "tensors that are whole over some axes": "gathered",
     "what becomes one in the plan before": "again",
+    "a quarter of latency before and after products": "ends",
 }
 """The plans for a machine with latency (report/combined.py), by name."""
 
@@ -167,22 +167,23 @@ def measured(graph: Graph, machine: Machine) -> Figures:
 
 def combined(source: Callable[[], tuple[str, str]], named: str) -> Figures:
     """Femtoseconds of a whole program on a machine with latency: with the quickest of its plans, and with the
-    quickest of the others."""
+    quickest of those of other names."""
     text, file = source()
     options, machine = Options(file=file, machine=named), load(named)
-    took: dict[str, tuple[int, float]] = {}
+    took: list[tuple[str, int, float]] = []
     with collecting():
         module, started = read(text, options), time.process_time()
         for name, tried in plans(module, machine, by_pass(options)):
-            took[name] = tried.took * 10**6, round(time.process_time() - started, 3)
+            took.append((name, tried.took * 10**6, round(time.process_time() - started, 3)))
             started = time.process_time()
-    left = {WHOLE: "", **{title: name for title, name in PLANS.items() if name in took}}
-    return {title: _but(took, name) for title, name in left.items() if len(took) > 1}
+    names = {name for name, _, _ in took}
+    left = {WHOLE: "", **{title: name for title, name in PLANS.items() if name in names}}
+    return {title: _but(took, name) for title, name in left.items() if len(names) > 1}
 
 
-def _but(took: dict[str, tuple[int, float]], gone: str) -> tuple[int, int, float]:
-    """The quickest but one, and the seconds of all but that."""
-    left = [each for name, each in took.items() if name != gone]
+def _but(took: list[tuple[str, int, float]], gone: str) -> tuple[int, int, float]:
+    """The quickest but those of a name, and the seconds of all but these."""
+    left = [(ticks, seconds) for name, ticks, seconds in took if name != gone]
     return min(ticks for ticks, _ in left), 0, sum(seconds for _, seconds in left)
 
 

@@ -35,7 +35,7 @@ from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import Counted, Plan, PlannedCopy, Search, plan_program
+from shardc.planning.program import Counted, Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.numbers import is_number
 from shardc.rewrite.folding.places import LAYER
@@ -50,8 +50,8 @@ class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
     `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
-    argument is, even where that is not cheaper. `shares` and `search` count on collectives to be combined
-    later, from the plans `after` which they come on (report/combined.py).
+    argument is, even where that is not cheaper. `shares`, `search` and `gathered` count on collectives to be
+    combined later, from the plans `after` which they come on (report/combined.py).
     """
 
     name = "insert-reshards"
@@ -59,7 +59,8 @@ class InsertReshards(GraphPass):
     told: Callable[[Plan], None] | None = None
     split_results: bool = False
     shares: tuple[Combined, ...] = ()
-    search: Search = "all"
+    search: bool = True
+    gathered: tuple[str, ...] = ()
     after: tuple[Counted, ...] = ()
 
     def rewrite(self, shared: SharedGraph) -> bool:
@@ -69,6 +70,7 @@ class InsertReshards(GraphPass):
             split_results=self.split_results,
             shares=self.shares,
             search=self.search,
+            gathered=self.gathered,
             after=self.after,
         )
         if found is None:
@@ -87,7 +89,7 @@ def planned(
 ) -> tuple[Snapshot, Plan] | None:
     """The plan of the main function, which is not written yet; None if nothing names a mesh.
 
-    `counted`: the pass's `shares`, `search` or `after`.
+    `counted`: the pass's `shares`, `search`, `gathered` or `after`.
     """
     return _planned(SharedGraph(op), machine=machine, **(counted or {}))
 

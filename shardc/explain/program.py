@@ -20,16 +20,9 @@ from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
-from shardc.planning.program import Plan, Search, seconds_text
+from shardc.planning.program import Plan, seconds_text
 from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
-
-FOUND: dict[Search, str] = {
-    "layouts": "planned in propagation's own layouts, and partial sums of them",
-    "none": "every operation leaves its results as propagation lays them out",
-    "whole": "every operation runs on whole tensors, on each device",
-}
-"""What is said of plans that were not looked for in all layouts."""
 
 WHEN: dict[Phase | None, str] = {
     None: "",
@@ -124,8 +117,12 @@ def _report(plan: Plan) -> PlanReport:
 def _left(plan: Plan) -> Iterator[str]:
     """What is said of results that the planner leaves split."""
     less, time = plan.less_divided(), plan.time
-    if plan.search in FOUND:
-        yield f"{FOUND[plan.search]}: with its collectives combined, that is the quickest"
+    if not plan.search:
+        whole = f", but whole over {' and '.join(plan.gathered)}" if plan.gathered else ""
+        yield (
+            f"every operation leaves its results as propagation lays them out{whole}: with its collectives "
+            "combined, that is the quickest"
+        )
     for share in (share for share in plan.shares if share.part < 1):
         which = f"{share.title}s over {' and '.join(share.axes)}{WHEN[share.phase]}"
         yield f"{which} are combined: of the latency of each {share.part:.0%} is counted"

@@ -5,18 +5,19 @@ sums of gradients look sixteen times as late as they are, and plans without them
 one depends on the plan. So the program is planned several times, and that plan is taken with which the whole
 program is quickest, all combined:
 
-* as propagation lays it out, without a search; and with whole tensors on each device, which are gathered at
-  once where they come in;
-* a small one with the latency of each collective; as if what becomes one in propagation's layouts did so in
-  these, and in any; and as if four of a kind became one before all products, and after them. That search
-  begins at the quickest plan so far;
-* a larger one as if what becomes one as propagation lays it out did so, and then, from there on, as if what
-  becomes one in the plan before did; where whole tensors are much quicker, what becomes one there.
+* PROPAGATED: as propagation lays it out, without a search;
+* GATHERED: the same, but that tensors are whole over some mesh axes: what comes in is gathered at once, and
+  nothing else is sent over these axes. One axis after the other is taken so while that is quicker, and all;
+* AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so; of a
+  larger program then, while plans get quicker and something else becomes one in them, from there on;
+* ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
+  them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from msgspec import Struct
@@ -33,14 +34,13 @@ from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import UNSOUGHT, Counted, Plan
+from shardc.planning.program import Counted, Plan
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-PROPAGATED, WHOLE, OWN = "propagated", "whole", "own"
-LAYOUTS, LEARNT, ENDS, AGAIN = "layouts", "learnt", "ends", "again"
+PROPAGATED, GATHERED, AGAIN, ENDS = "propagated", "gathered", "again", "ends"
 
 JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
 """What is counted on to become one where nothing shows it, before all products and after them: collectives
@@ -50,42 +50,53 @@ FOUR = 4
 """How many of these are taken for one."""
 
 SMALL = 200
-"""Operations of a program that is planned in so little time that all plans are made."""
+"""Operations of a program that is solved whole, mostly, so that it hardly matters where a search begins."""
 
-FAR = 3
-"""A plan that takes so many times another is not what a search begins at."""
+FAR = 2
+"""The search in a larger program begins at propagation's plan, unless that takes so many times the quickest:
+from plans of whole tensors it does not come back to divided ones."""
 
 TURNS = 3
 """How often one learns from the plan before."""
 
+LITTLE = 15 / 16
+"""A plan that takes more than this part of the one before is the last."""
+
 
 class Tried(Struct, frozen=True):
-    """A plan: the options of passes that make it, the nanoseconds that the whole program takes, and what was
-    combined."""
+    """A plan: the options of passes that make it, the nanoseconds that the whole program takes, what was
+    combined, and how many of the nanoseconds are `spent` on collectives over which mesh axes."""
 
     options: ByPass
     took: int
     found: tuple[Combined, ...]
+    spent: Mapping[tuple[str, ...], int] = {}
 
     @property
     def chain(self) -> tuple[Counted, ...]:
         """What a search that begins at this plan comes after: nothing where it was not looked for."""
         said = self.options.get(PLANS, {})
-        last = Counted(said.get("shares", ()), said.get("search", "all"))
-        return () if last.search in UNSOUGHT else (*said.get("after", ()), last)
+        last = Counted(said.get("shares", ()), said.get("search", True), said.get("gathered", ()))
+        begun = last.search or last.gathered
+        return (*said.get("after", ()), last) if begun else ()
+
+    def without(self, axes: Collection[str]) -> int:
+        """The nanoseconds that are left without the collectives over any of these axes."""
+        return self.took - sum(ns for over, ns in self.spent.items() if not {*over}.isdisjoint(axes))
 
 
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and what
     another plan counts on. `options` have the pass that combines. Of equals one that was looked for. Where
     memory is bound, devices do not hold tensors whole that are divided."""
-    found = (named for named in plans(module, machine, options) if not bound or named[0] != WHOLE)
-    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, WHOLE)))[1].options
+    found = plans(module, machine, options, bound)
+    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, GATHERED)))[1].options
 
 
-def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name. OWN is the only one that is looked for where it has no two collectives, and nothing
-    becomes one in propagation's layouts; of a program of more than SMALL operations AGAIN is."""
+def plans(
+    module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False
+) -> Iterator[tuple[str, Tried]]:
+    """The plans, each with its name; none that gathers first where memory is `bound`."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -99,46 +110,67 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         more = saying(options, PLANS, **said) if said else options
         return _tried(start.clone(), machine, more, stage, known)
 
-    own = tried() if size <= SMALL else None
-    if own is not None:
-        yield OWN, own
-    propagated, whole = tried(search="none"), tried(search="whole")
-    for name, found in ((PROPAGATED, propagated), (WHOLE, whole)):
-        yield name, replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
-    if own is None:
-        begun = whole if propagated.took > FAR * whole.took else propagated
-        yield AGAIN, _followed(begun, lambda plan, shares: tried(plan, shares=shares))
-        return
-    learnt = learn(propagated.found)
-    spared = any(each.part < 1 for each in learnt)
-    if not spared and sum(each.before for each in own.found) < 2:
-        return
-    best = _quicker(own, propagated)
-    for name, said in ((LAYOUTS, {"search": "layouts"}), (LEARNT, {})) if spared else ():
-        found = tried(None, **said, shares=learnt)
-        yield name, found
-        best = _quicker(best, found)
+    def placed(*gathered: str) -> Tried:
+        found = tried(search=False, gathered=gathered)
+        return replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
+
+    best = propagated = placed()
+    yield PROPAGATED, propagated
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    kinds = product(JOINED, axes, (BEFORE, AFTER))
-    ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
-    yield ENDS, tried(best, shares=ends)
+    for found in () if bound else _gathered(propagated, placed, axes):
+        yield GATHERED, found
+        best = _quicker(best, found)
+    begun = best if size <= SMALL or propagated.took > FAR * best.took else propagated
+    for found in _followed(begun, lambda plan, shares: tried(plan, shares=shares), size > SMALL):
+        yield AGAIN, found
+        best = _quicker(best, found)
+    if size <= SMALL and propagated.spent:
+        kinds = product(JOINED, axes, (BEFORE, AFTER))
+        ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
+        yield ENDS, tried(best, shares=ends)
+
+
+def _gathered(propagated: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
+    """Plans whose tensors are whole over one axis more than those of the quickest before, and over all of
+    them; none that would not be quicker if propagation's plan sent nothing over these axes."""
+    best, whole = propagated, dict[frozenset[str], Tried]()
+
+    def of(taken: frozenset[str]) -> Iterator[Tried]:
+        if taken not in whole and propagated.without(taken) < best.took:
+            whole[taken] = placed(*(axis for axis in axes if axis in taken))
+            yield whole[taken]
+
+    taken = frozenset[str]()
+    for _ in axes:
+        before = best
+        for axis in sorted({*axes} - taken, key=lambda axis: (propagated.without([axis]), axis)):
+            for found in of(taken | {axis}):
+                yield found
+                best = _quicker(best, found)
+        if best is before:
+            break
+        taken = next(each for each, found in whole.items() if found is best)
+    yield from of(frozenset(axes))
 
 
 def _quicker(first: Tried, other: Tried) -> Tried:
     return other if other.took < first.took else first
 
 
-def _followed(plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried]) -> Tried:
-    """The quickest of TURNS plans, each of which begins at the one before and counts on what became one in
-    it; they end where one is no quicker, or all that are alike in it are one."""
-    found = quickest = again(plan, learn(plan.found))
-    for _ in range(TURNS - 1):
-        shares = learn(found.found)
-        if found.took >= plan.took or all(each.after <= 1 for each in shares):
-            break
-        plan, found = found, again(found, shares)
-        quickest = _quicker(quickest, found)
-    return quickest
+def _followed(
+    plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried], large: bool
+) -> Iterator[Tried]:
+    """A plan that begins at the one before and counts on what became one in it; of a large program up to
+    TURNS, which end where one is little quicker, where what becomes one in it is what it counted on, and
+    where all that are alike became one."""
+    for _ in range(TURNS if large else 1):
+        shares = learn(plan.found)
+        found = again(plan, shares)
+        yield found
+        learnt = learn(found.found)
+        if found.took > LITTLE * plan.took or {*learnt} == {*shares} or all(s.after <= 1 for s in learnt):
+            return
+        plan = found
 
 
 def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
@@ -178,6 +210,10 @@ def _tried(
             program = per_device.read(snapshot(module).graph)
     except _Again:
         return replace(known[planned[0]], options=options)
-    tried = Tried(options, estimate(machine, program, collectives(program), 0).total_ns, tuple(found))
+    sent = collectives(program)
+    times, spent = estimate(machine, program, sent, 0), Counter[tuple[str, ...]]()
+    for each, time in zip(sent, times.collectives, strict=True):
+        spent[tuple(axis.name for axis in each.over)] += time.total_ns
+    tried = Tried(options, times.total_ns, tuple(found), spent)
     known.update(dict.fromkeys(planned, tried))
     return tried

@@ -106,6 +106,8 @@ class WrittenOut:
             self._same[run.calls, value] = inside, result
 
     def _at(self, calls: tuple[int, ...], node: Node) -> Node:
+        if not self._same:
+            return node  # there are no calls
         return replace(
             node,
             id=self._nodes.setdefault((calls, node.id), len(self._nodes)),

@@ -3,19 +3,17 @@
 `plan_program(graph)` is the way in; the search behind it is the rest of this folder.
 """
 
-from shardc.planning.program.plan import UNSOUGHT, Counted, Plan, PlannedCopy, Search, plan_program
+from shardc.planning.program.plan import Counted, Plan, PlannedCopy, plan_program
 from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
 from shardc.planning.program.variables import Proof
 
 __all__ = [
-    "UNSOUGHT",
     "Counted",
     "LessDivided",
     "Plan",
     "PlanTime",
     "PlannedCopy",
     "Proof",
-    "Search",
     "plan_program",
     "seconds_text",
 ]

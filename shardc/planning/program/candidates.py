@@ -31,6 +31,11 @@ def wishes(
     return tuple(wish for index in order for wish in _wishes(problem, variable, index, layouts[index]))
 
 
+def results_first(operands: int, results: int) -> tuple[int, ...]:
+    """The order in which what the results wish for is granted before what the operands do."""
+    return (*range(operands, operands + results), *range(operands))
+
+
 def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) -> tuple[Wish, ...]:
     """What leaves tensor `index` as it is laid out."""
     key, known = (variable.signature, index, layout), problem.menu.wishes

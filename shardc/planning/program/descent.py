@@ -7,7 +7,6 @@ several operations together gain. Deterministic: program order, first best wins.
 from __future__ import annotations
 
 from shardc.forms.choice import replicated_choice
-from shardc.layout import replicated
 from shardc.ops import Trait, has
 from shardc.planning.program.candidates import candidates
 from shardc.planning.program.cheapest import cheapest
@@ -37,17 +36,6 @@ def follow(problem: Problem) -> None:
                 problem.free.remove(variable.node.results[0])
             variable.choice = found or variable.choice
     problem.free.clear()
-
-
-def gather(problem: Problem) -> None:
-    """Let every operation run on whole tensors, on each device, and loops carry them: what is sent is sent
-    where tensors come in and leave."""
-    for slot in problem.slots:
-        layout = slot.loop.choice.operands[slot.index]
-        problem.carry(slot, replicated(problem.mesh, layout.rank))
-    for variable in problem.variables:
-        if problem.open(variable):
-            variable.choice = replicated_choice(variable.op, problem.mesh)
 
 
 def made_from_constants(problem: Problem) -> set[int]:

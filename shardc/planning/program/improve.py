@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.by_axis import ENOUGH, by_axis
-from shardc.planning.program.candidates import build, wishes
+from shardc.planning.program.candidates import build, results_first, wishes
 from shardc.planning.program.data_first import data_first
 from shardc.planning.program.descent import follow, settle
 from shardc.planning.program.exact import Reached, perfect
@@ -28,43 +28,40 @@ Find = Callable[[Problem], None]
 """Takes a better plan than the one at hand."""
 
 
-def improve(problem: Problem, anywhere: bool = True, first: Find | None = None) -> None:
-    """Change the problem's choices for cheaper ones: those of the best plan in any layouts, or in those of
-    propagation. `first` takes the plan where the search begins from the choices there are, as `stay`."""
-    repeats, first = repeats_of(problem), first or stay
+def improve(problem: Problem, begun: bool = False) -> None:
+    """Change the problem's choices for cheaper ones, from the best plan in propagation's own layouts on, or
+    from that at hand if a search has `begun`."""
+    repeats, first = repeats_of(problem), _as_it_is if begun else _stay
     if repeats is None:
-        _improve(problem, first, anywhere)
+        _improve(problem, first)
     else:
-        _improve(repeats.problem, first, anywhere)
+        _improve(repeats.problem, first)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, first: Find, anywhere: bool) -> None:
-    def find(begin: Find) -> None:
-        begin(problem)
-        if anywhere:
-            search(problem)
-
-    find(first)
+def _improve(problem: Problem, first: Find) -> None:
+    first(problem)
+    search(problem)
     layouts = argument_layouts(problem)
     if layouts:
         before = SavedChoices(problem)
         split_results(problem, layouts)
-        find(stay)
+        _stay(problem)
+        search(problem)
         if not problem.worth(before.cost, problem.total()):
             before.restore()
 
 
-def as_it_is(problem: Problem) -> None:
+def _as_it_is(problem: Problem) -> None:
     """The plan at hand."""
 
 
-def stay(problem: Problem) -> None:
+def _stay(problem: Problem) -> None:
     """The best plan in propagation's own layouts."""
     with _frugal(problem):
-        _stay(problem, strict=problem.rates.free)
+        _in_layouts(problem, strict=problem.rates.free)
 
 
 def search(problem: Problem) -> None:
@@ -115,7 +112,7 @@ def _frugal(problem: Problem) -> Generator[None]:
     problem.toll = 0
 
 
-def _stay(problem: Problem, strict: bool) -> None:
+def _in_layouts(problem: Problem, strict: bool) -> None:
     """Take the best plan in propagation's own layouts."""
     modest, problem.modest, problem.proof, problem.expected = problem.modest, None, None, True
     problem.strict = strict
@@ -137,7 +134,7 @@ def _data_first(problem: Problem) -> SavedChoices:
     _restart(problem, layouts)
     with _frugal(problem):
         settle(problem)
-        _stay(problem, strict=False)
+        _in_layouts(problem, strict=False)
         settle(problem)
     problem.layouts = {}
     found = problem.total()
@@ -176,8 +173,7 @@ def _restart(problem: Problem, layouts: dict[int, Sharding]) -> None:
         node = variable.node
         results = [problem.layout(value) for value in node.results]
         operands = [problem.layout(v) if v in problem.free else problem.given(v) for v in node.operands]
-        count = len(operands)
-        order = (*range(count, count + len(results)), *range(count))
+        order = results_first(len(operands), len(results))
         choice = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
         if choice is not None and choice.parts >= variable.least_parts:
             variable.choice = choice

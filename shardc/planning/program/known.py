@@ -8,8 +8,7 @@ and choice once, who has chosen which, and the exact prices that were found, fro
 and the effort of the search, which counts again, so that nothing depends on what is remembered.
 
 A process keeps its last plans for itself: that which is chosen of several (report/combined.py) is asked for
-again when the program is written, and others begin there. So it does with the best plan in propagation's own
-layouts where that is asked for: the search in any layouts begins there, too.
+again when the program is written, and others begin there.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.improve import Find, as_it_is, improve, stay
+from shardc.planning.program.improve import Find, improve
 from shardc.planning.program.one_differs import improve_one_differs
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
@@ -52,27 +51,23 @@ RECENT = 12
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(
-    problem: Problem, *said: str, anywhere: bool = True, alike: bool = False, begin: Find | None = None
-) -> None:
-    """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
-    `anywhere`, which is as of improve. It begins at the plan that `begin` takes, if that is given. `alike`:
-    where one layer of the program differs from all others, else at the plan that it would have if none did.
+def improved(problem: Problem, *said: str, alike: bool = False, begin: Find | None = None) -> None:
+    """Change the problem's choices for cheaper ones. said: what the search is told beside the problem. It
+    begins at the plan that `begin` takes, if that is given. `alike`: where one layer of the program differs
+    from all others, else at the plan that it would have if none did.
     """
     rates, worth = problem.rates, len(problem.variables) >= WORTH
-    which = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
-    key = ("plan", str(anywhere), *which)
+    key = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     entry = _RECENT.pop(key, None)
     if entry is None and worth and not cache.ANEW.get():
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
-            first = partial(_stay, key=("stay", *which), kept=not anywhere)
             if begin is not None:
                 begin(problem)
-                improve(problem, anywhere, as_it_is)
-            elif not alike or not improve_one_differs(problem, partial(_alike, said, anywhere), anywhere):
-                improve(problem, anywhere, first)
+                improve(problem, begun=True)
+            elif not alike or not improve_one_differs(problem, partial(_alike, said)):
+                improve(problem)
         if not worth and effort.entries < MUCH:
             return
         entry = _entry(problem, effort)
@@ -83,20 +78,8 @@ def improved(
     _remember(entry, key)
 
 
-def _alike(said: tuple[str, ...], anywhere: bool, problem: Problem) -> None:
-    improved(problem, *said, anywhere=anywhere, alike=True)
-
-
-def _stay(problem: Problem, key: tuple[str, ...], kept: bool) -> None:
-    """As stay, or what that found for the same problem before, if it was to be `kept`."""
-    entry = _RECENT.pop(key, None)
-    if entry is not None:
-        _read(problem, json.loads(entry))
-        return
-    with counting() as effort:
-        stay(problem)
-    if kept and effort.entries >= MUCH:
-        _remember(_entry(problem, effort), key)
+def _alike(said: tuple[str, ...], problem: Problem) -> None:
+    improved(problem, *said, alike=True)
 
 
 def _remember(entry: bytes, key: tuple[str, ...]) -> None:

@@ -14,17 +14,16 @@ from shardc.forms.choice import Choice
 from shardc.planning.program.all_alike import all_alike
 from shardc.planning.program.by_axis import by_axis
 from shardc.planning.program.descent import follow, settle
-from shardc.planning.program.improve import stay
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
 from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Variable
 
 
-def improve_one_differs(problem: Problem, find: Callable[[Problem], None], anywhere: bool) -> bool:
+def improve_one_differs(problem: Problem, find: Callable[[Problem], None]) -> bool:
     """Change the problem's choices for those of a good plan, if one layer differs from all others: then True.
 
-    find: takes a plan of the program in which none does. `anywhere` is as of improve.
+    find: takes a plan of the program in which none does.
     """
     alike = all_alike(problem.graph)
     if alike is None:
@@ -40,12 +39,12 @@ def improve_one_differs(problem: Problem, find: Callable[[Problem], None], anywh
     stays = {node for node, other in alike.stands.items() if node == other}
     repeats = repeats_of(problem)
     if repeats is None:
-        _weigh(problem, {v: [v] for v in problem.variables}, known, stays, anywhere)
+        _weigh(problem, {v: [v] for v in problem.variables}, known, stays)
     else:
         members: dict[Variable, list[Variable]] = {}
         for member, variable in repeats.class_of.items():
             members.setdefault(variable, []).append(member)
-        _weigh(repeats.problem, members, known, stays, anywhere)
+        _weigh(repeats.problem, members, known, stays)
         repeats.write_back()
     follow(problem)
     return True
@@ -56,7 +55,6 @@ def _weigh(
     members: Mapping[Variable, list[Variable]],
     known: Mapping[int, Choice],
     stays: set[int],
-    anywhere: bool,
 ) -> None:
     """Give operations the choices that are known of their members, and the best ones to those of which no
     member `stays`."""
@@ -70,11 +68,8 @@ def _weigh(
             given += [variable] if ids[0] in stays else []
     for variable in given:
         variable.fixed = True
-    if anywhere:
-        settle(problem)
-        by_axis(problem)
-        settle(problem)
-    else:
-        stay(problem)
+    settle(problem)
+    by_axis(problem)
+    settle(problem)
     for variable in given:
         variable.fixed = False

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,8 +22,9 @@ from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program.descent import follow, gather
+from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
+from shardc.planning.program.gathered import gather
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.program.problem import Problem
@@ -44,19 +44,14 @@ from shardc.planning.reshard.copies import price
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
 
-Search = Literal["all", "layouts", "none", "whole"]
-"""Where a plan is looked for: in all layouts; in those that propagation found, or partial sums of them; or
-nowhere: every operation runs as propagation lays its results out, or on whole tensors on each device."""
-
-UNSOUGHT: tuple[Search, ...] = ("none", "whole")
-"""Those that look for nothing."""
-
 
 class Counted(Struct, frozen=True):
-    """What a plan that was found before counted on to be combined, and where it was looked for."""
+    """What a plan that was found before counted on to be combined, whether it was looked for, and the mesh
+    axes over which tensors are whole where it was not."""
 
     shares: tuple[Combined, ...] = ()
-    search: Search = "all"
+    search: bool = True
+    gathered: tuple[str, ...] = ()
 
 
 Use = tuple[Node, int]
@@ -78,11 +73,13 @@ class PlannedCopy(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """The choices made for one function, which were looked for by `search`. `problem` is the planning problem
-    behind it."""
+    """The choices made for one function. `problem` is the planning problem behind it. Without a `search`
+    every operation leaves its results as propagation lays them out, but whole over axes that are
+    `gathered`."""
 
     problem: Problem
-    search: Search = "all"
+    search: bool = True
+    gathered: tuple[str, ...] = ()
 
     @property
     def graph(self) -> Graph:
@@ -194,7 +191,8 @@ def plan_program(
     machine: Machine | None = None,
     split_results: bool = False,
     shares: tuple[Combined, ...] = (),
-    search: Search = "all",
+    search: bool = True,
+    gathered: tuple[str, ...] = (),
     after: tuple[Counted, ...] = (),
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
@@ -202,23 +200,19 @@ def plan_program(
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
     price. `shares` say which collectives are combined afterwards, and so share latency. The search begins
-    at the last of the plans `after` which it comes, each of which began at the one before it. ShardcError if
-    the program uses two meshes.
+    at the last of the plans `after` which it comes, each of which began at the one before it. Without a
+    `search` the plan is propagation's, with tensors whole over the mesh axes that are `gathered`.
+    ShardcError if the program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
     problem = setup(graph, function or graph.main, Rates(machine, mesh, shares))
     if split_results:
         split_as_arguments(problem)
-    if search in UNSOUGHT:
-        if search == "whole":
-            gather(problem)
-        follow(problem)
-    else:
-        said = f"{function and function.name} {mesh} {split_results}"
-        whole = problem.variables[-1].node is graph.main.body.nodes[-1]
-        _look(problem, (said, whole and not split_results), Counted(shares, search), after)
-    return Plan(problem, search)
+    said = f"{function and function.name} {mesh} {split_results}"
+    whole = problem.variables[-1].node is graph.main.body.nodes[-1]
+    _look(problem, (said, whole and not split_results), Counted(shares, search, gathered), after)
+    return Plan(problem, search, gathered)
 
 
 Asked = tuple[str, bool]
@@ -227,9 +221,13 @@ Asked = tuple[str, bool]
 
 def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted, ...]) -> None:
     """Take the best plan found where one is to be looked for, from the last plan before it on."""
+    if not counted.search:
+        if counted.gathered:
+            gather(problem, counted.gathered)
+        follow(problem)
+        return
     begin, (said, whole) = partial(_begin, asked, after) if after else None, asked
-    anywhere = counted.search == "all"
-    improved(problem, said, *map(repr, after), anywhere=anywhere, alike=whole, begin=begin)
+    improved(problem, said, *map(repr, after), alike=whole, begin=begin)
 
 
 def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:

@@ -19,7 +19,7 @@ from shardc.layout import KINDS, Axis, Sharding, replicated, shared
 from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
-from shardc.planning.program.candidates import build, made, wishes
+from shardc.planning.program.candidates import build, made, results_first, wishes
 from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.changes import change
 from shardc.planning.program.descent import made_from_constants
@@ -207,7 +207,7 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
     if rule is not None:
         results = [problem.layout(v) for v in node.results]
         operands = [problem.given(v) for v in node.operands]
-        order = _results_first(len(operands), len(results))
+        order = results_first(len(operands), len(results))
         pairs = wishes(problem, variable, (*operands, *results), order)
         variable.choice = build(problem, variable, pairs) or variable.choice
         _as_divided(problem, variable, results, order)
@@ -229,10 +229,6 @@ def _as_divided(
     variable.stated = built if further else variable.choice
     if product and not problem.rates.machine.has_latency:
         variable.least_parts = variable.choice.parts
-
-
-def _results_first(operands: int, results: int) -> tuple[int, ...]:
-    return (*range(operands, operands + results), *range(operands))
 
 
 def _fixed(problem: Problem, node: Node) -> Choice | None:

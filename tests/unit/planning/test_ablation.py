@@ -17,7 +17,11 @@ def main(x: f32[524288@data, 32], w: f32[32, 32], v: f32[32, 32]) -> (f32[32, 32
 
 def test_plans_for_a_machine_with_latency_are_left_out_one_by_one() -> None:
     figures = combined(lambda: (STEP, "step.shard"), "h100-infiniband")
-    assert {WHOLE, "each one's latency", "propagation's layouts as they are"} <= figures.keys()
+    assert {
+        WHOLE,
+        "tensors that are whole over some axes",
+        "propagation's layouts as they are",
+    } <= figures.keys()
     assert all(ticks >= figures[WHOLE][0] > 0 for ticks, _, _ in figures.values())
 
 

@@ -16,7 +16,7 @@ from shardc.graph import Graph
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from shardc.planning.effort import counting
-from shardc.planning.machines import load
+from shardc.planning.machines import Combined, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program import Plan, known, plan_program, repeats
 from shardc.planning.program.canonical import lines_of
@@ -49,7 +49,7 @@ def seen(text: str) -> list[str]:
 
 
 def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(problem: object, anywhere: bool, first: object) -> None:
+    def fail(problem: object, begun: bool = False) -> None:
         raise AssertionError("the plan was looked for")
 
     monkeypatch.setattr(known, "improve", fail)
@@ -203,7 +203,7 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="looked for"):
         plan_program(graph, split_results=True)
     with pytest.raises(AssertionError, match="looked for"):
-        plan_program(graph, machine=other, search="layouts")
+        plan_program(graph, machine=other, shares=(Combined("all-gather", ("x",), 2, 1),))
     plan_program(graph, machine=load("h100-infiniband"))
 
 
@@ -252,34 +252,9 @@ def test_a_process_remembers_small_programs_that_took_long(
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("text", [PROGRAM, written()[LARGE[0]]()[0]])
-def test_a_search_begins_at_the_plan_in_the_layouts_of_propagation(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That is not looked for again, and the search takes as much and finds the same."""
-    graph, machine = propagated(text), load("tpu-v5e")
-    monkeypatch.setattr(known, "MUCH", 0)
-    known.forget()
-    with counting() as effort:
-        anew = state(plan_program(graph, machine=machine))
-    known.forget()
-    kept = state(plan_program(graph, machine=machine, search="layouts"))
-
-    def fail(problem: object) -> None:
-        raise AssertionError("the plan was looked for")
-
-    monkeypatch.setattr(known, "stay", fail)
-    with counting() as again:
-        assert state(plan_program(graph, machine=machine)) == anew
-    assert again == effort
-    assert state(plan_program(graph, machine=machine, search="layouts")) == kept
-    assert not [key for key in known._RECENT if key[0] == "stay"]
-
-
 def test_all_plans_that_are_weighed_are_remembered() -> None:
     """Those that are looked for on a machine with latency: the first may be the one that is written."""
-    sought = (combined.OWN, combined.LAYOUTS, combined.LEARNT, combined.ENDS)
-    assert known.RECENT > max(len((*sought, "ring")), combined.TURNS)
+    assert known.RECENT > len(("ring", *range(combined.TURNS)))
 
 
 def test_moves_that_a_process_remembers_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Where a plan is looked for: in all layouts, in propagation's, or nowhere."""
+"""Plans that are looked for, from where, and that of propagation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from bench.ablation import propagated
 from shardc.planning.machines import Combined, load
-from shardc.planning.program import Counted, Search, improve, plan_program
+from shardc.planning.program import Counted, improve, plan_program
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
 
@@ -28,23 +28,17 @@ def main(
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "collectives"),
-    [
-        (COLUMNS, {"all": 1, "layouts": 6, "none": 6}),
-        (SUM, {"all": 1, "layouts": 1, "none": 2}),
-    ],
-)
-def test_fewer_layouts_have_more_collectives(text: str, collectives: dict[Search, int]) -> None:
+@pytest.mark.parametrize(("text", "sought", "stated"), [(COLUMNS, 1, 6), (SUM, 1, 2)])
+def test_without_a_search_there_are_more_collectives(text: str, sought: int, stated: int) -> None:
     graph = propagated(text, "prog.shard")
-    found = {search: plan_program(graph, machine=load("tpu-v5e"), search=search) for search in collectives}
-    assert {search: plan.collectives for search, plan in found.items()} == collectives
-    assert {search: plan.search for search, plan in found.items()} == {search: search for search in found}
+    found = {search: plan_program(graph, machine=load("tpu-v5e"), search=search) for search in (True, False)}
+    assert {search: plan.collectives for search, plan in found.items()} == {True: sought, False: stated}
+    assert all(plan.search is search for search, plan in found.items())
 
 
 def test_without_a_search_layouts_are_those_of_propagation() -> None:
     graph = propagated(SUM, "prog.shard")
-    layouts = plan_program(graph, search="none").layouts
+    layouts = plan_program(graph, search=False).layouts
     assert all(layouts[v] == s.layout() for v in layouts if (s := graph.values[v].sharding) is not None)
 
 

@@ -200,7 +200,7 @@ def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.M
     """Nothing is proved then, and no plan is worse than propagation's."""
     monkeypatch.setattr(known, "_RECENT", {})
     machine = load("h100-infiniband")
-    stated = plan_program(propagated(PROGRAM), machine=machine, search="none").problem.total()
+    stated = plan_program(propagated(PROGRAM), machine=machine, search=False).problem.total()
     monkeypatch.setattr(solver, "ITERATIONS", 0)
     problem = plan_program(propagated(PROGRAM), machine=machine).problem
     assert problem.proof is None and problem.total() <= stated

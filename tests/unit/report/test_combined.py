@@ -14,10 +14,11 @@ from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.explain.program import explain_module
 from shardc.frontend.read import read
+from shardc.layout import Axis
 from shardc.options import Options
 from shardc.passes import pipeline
-from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import READING, Entry, run_to
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.program import Plan
@@ -91,13 +92,12 @@ def main(
     y = tanh(relu(x @ v) @ w)
     return relu(y @ b) @ c
 """
-TURNS = """
-mesh pod[x=8]
+GRID = """
+mesh pod[data=2, model=4]
 
-def main(x: f32[64@x, 8], w: f32[8@x, 8]) -> f32[64@x, 8]:
-    for i in range(10) carrying x:
-        x = tanh(x @ w)
-    return x
+def main(x: f32[64@data, 32], v: f32[32@data, 64@model], w: f32[64@model, 32]) -> (f32[64@data, 32], f32[32]):
+    y = relu(x @ v) @ w
+    return tanh(y), sum(y * y, axis=0)
 """
 ALONE = """
 mesh pod[x=4]
@@ -150,20 +150,29 @@ def test_nothing_is_counted_on_that_does_not_happen(text: str, named) -> None:
     assert shares_of(text, **named) == ()
 
 
-def tried(text: str, monkeypatch: pytest.MonkeyPatch, small: int = 200) -> dict[str, Tried]:
+def tried(
+    text: str, monkeypatch: pytest.MonkeyPatch, small: int = 200, machine: str = "h100-infiniband"
+) -> dict[str, list[Tried]]:
+    """The plans of each name."""
     monkeypatch.setattr("shardc.report.combined.SMALL", small)
-    options = Options(file="prog.shard", machine="h100-infiniband")
+    options, found = Options(file="prog.shard", machine=machine), dict[str, list[Tried]]()
     with collecting():
-        module = read(text, options)
-        return dict(plans(module, load("h100-infiniband"), by_pass(options)))
+        for name, plan in plans(read(text, options), load(machine), by_pass(options)):
+            found.setdefault(name, []).append(plan)
+    return found
+
+
+def least(found: dict[str, list[Tried]], *but: str) -> int:
+    """What the quickest plan takes, of those of other names."""
+    return min(plan.took for name, plans in found.items() if name not in but for plan in plans)
 
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = tried(STEP, monkeypatch)
-    assert list(found) == ["own", "propagated", "whole", "layouts", "learnt", "ends"]
-    cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
-    assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
-    assert found["learnt"].took < found["own"].took
+    found = tried(EXPERTS, monkeypatch)
+    assert list(found) == ["propagated", "gathered", "again", "ends"]
+    cost = shardc.cost(EXPERTS, machine="h100-infiniband", tries=0)
+    assert cost.time is not None and cost.time.total_ns == least(found)
+    assert least(found) < least(found, "again", "ends") < least(found, "again", "ends", "gathered")
 
 
 def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,62 +188,80 @@ def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(combined, "estimate", counted)
     found = tried(STEP, monkeypatch)
-    assert len(priced) < len(found)
-    assert {plan.took for plan in found.values()} == {*priced}
+    made = [plan.took for plans in found.values() for plan in plans]
+    assert len(priced) < len(made)
+    assert {*made} == {*priced}
     once = len(priced)
     priced.clear()
     monkeypatch.setattr(Plan, "decided", property(lambda plan: object()))
     anew = tried(STEP, monkeypatch)
-    assert anew == found and len(priced) == len(anew) > once
+    assert anew == found and len(priced) == len(made) > once
 
 
-def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two sums of which one needs the other become two; weights that are gathered as one become one."""
-    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "whole", "ends"]
-    found = tried(EXPERTS, monkeypatch)
-    assert list(found) == ["own", "propagated", "whole", "layouts", "learnt", "ends"]
+def test_tensors_are_whole_over_one_axis_or_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The axis over which most is sent is first, and what cannot become quicker is not tried."""
+    taken = [plan.options["insert-reshards"]["gathered"] for plan in tried(GRID, monkeypatch)["gathered"]]
+    assert taken == [("model",), ("data",), ("data", "model")]
+    taken = [plan.options["insert-reshards"]["gathered"] for plan in tried(SMALL, monkeypatch)["gathered"]]
+    assert taken == [("model",), ("data", "model")]  # nothing is sent over data
+    assert "gathered" not in tried(ALONE, monkeypatch)
 
 
-def test_a_large_program_has_few_plans_in_any_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
+    """Which is tried: all pairs with the first, which is best, then all three; and none that is too late."""
+    spent = {("a",): 30, ("b",): 20, ("c", "b"): 20, ("d",): 1}
+    propagated, asked = Tried({}, 100, (), spent), list[tuple[str, ...]]()
+    took = {("b",): 55, ("a", "b"): 45, ("b", "c"): 50, ("a", "b", "c"): 47}
+
+    def placed(*axes: str) -> Tried:
+        asked.append(axes)
+        return Tried({}, took.get(axes, 90), ())
+
+    found = [*combined._gathered(propagated, placed, ["a", "b", "c", "d"])]
+    assert min(plan.took for plan in found) == 45
+    assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
+
+
+def test_a_large_program_is_followed_from_propagations_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(STEP, monkeypatch, 1)
-    assert list(found) == ["propagated", "whole", "again"]
-    assert found["again"].options["insert-reshards"]["shares"] == learn(found["propagated"].found)
+    assert found["again"][0].options["insert-reshards"]["shares"] == learn(found["propagated"][0].found)
     found = tried(EXPERTS, monkeypatch, 1)
-    assert found["propagated"].took > combined.FAR * found["whole"].took
-    assert found["again"].options["insert-reshards"]["shares"] == learn(found["whole"].found)
+    assert found["propagated"][0].took > combined.FAR * found["gathered"][0].took
+    assert found["again"][0].options["insert-reshards"]["shares"] == learn(found["gathered"][0].found)
 
 
 @pytest.mark.parametrize(
-    ("took", "after", "best", "made"),
+    ("took", "after", "large", "best", "made"),
     [
-        ([50, 40, 30, 20], 2, 30, 3),  # so many turns
-        ([50, 60], 2, 50, 2),
-        ([120, 60], 2, 120, 1),  # no quicker than where it begins
-        ([50, 40], 1, 50, 1),  # there is no more to count on
+        ([50, 40, 30, 20], 2, True, 30, 3),  # so many turns
+        ([50, 60], 2, True, 50, 2),
+        ([95, 60], 2, True, 95, 1),  # little quicker than where it begins
+        ([50, 40], 3, True, 50, 1),  # what was counted on
+        ([50, 40], 1, True, 50, 1),  # there is no more to count on
+        ([50, 40], 2, False, 50, 1),  # of a small program
     ],
 )
 def test_plans_follow_each_other_while_they_get_quicker(
-    took: list[int], after: int, best: int, made: int
+    took: list[int], after: int, large: bool, best: int, made: int
 ) -> None:
-    sums = Combined("all-reduce", ("data",), 4, after, AFTER)
-    begun: list[Tried] = []
+    begun, parts = list[Tried](), [3.0, after, 1.0 if after == 1 else 2.5, 2.0]
+    sums = [Combined("all-reduce", ("data",), 4, part, AFTER) for part in parts]
 
     def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
-        assert shares == (sums,)
+        assert shares == (sums[len(begun)],)
         begun.append(plan)
-        return Tried({}, took[len(begun) - 1], (sums,))
+        return Tried({}, took[len(begun) - 1], (sums[len(begun)],))
 
-    found = combined._followed(Tried({}, 100, (sums,)), again)
-    assert (found.took, len(begun)) == (best, made)
+    found = [plan.took for plan in combined._followed(Tried({}, 100, (sums[0],)), again, large)]
+    assert (min(found), len(begun)) == (best, made)
     assert [plan.took for plan in begun] == [100, *took][:made]
 
 
 def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search begins at another plan; it is found again so."""
-    found = tried(EXPERTS, monkeypatch)
-    again = found["ends"]
+    (again,) = tried(EXPERTS, monkeypatch)["again"]
     said = again.options["insert-reshards"]
-    assert [each.shares for each in said["after"]] == [learn(found["propagated"].found)]
+    assert [(each.search, each.gathered) for each in said["after"]] == [(False, ("e",))]
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
         module = read(EXPERTS, options)
@@ -254,12 +281,12 @@ def test_a_search_knows_the_prices_of_the_plan_where_it_begins(monkeypatch: pyte
         return changed
 
     monkeypatch.setattr(Prices, "settle", settled)
-    again = tried(EXPERTS, monkeypatch)["ends"]
+    again = tried(EXPERTS, monkeypatch)["ends"][0]
     knowing = len(asked)
     asked.clear()
     monkeypatch.setattr("shardc.planning.program.plan._know", lambda problem, other: None)
     forget()
-    assert tried(EXPERTS, monkeypatch)["ends"].took == again.took
+    assert tried(EXPERTS, monkeypatch)["ends"][0].took == again.took
     assert knowing < len(asked)
 
 
@@ -272,7 +299,7 @@ def test_what_is_only_priced_is_not_outlined(monkeypatch: pytest.MonkeyPatch) ->
     assert "simplify-local" in names and not {*READING} & {*names}
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
     assert {*READING} <= {*names}
-    assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
+    assert cost.time is not None and cost.time.total_ns == least(found)
 
 
 def test_what_is_only_priced_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +317,7 @@ def test_what_is_only_priced_is_not_verified(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of k-means: three sums that become one, of which each alone is better gathered."""
     found = tried(MEANS, monkeypatch)
-    assert found["propagated"].took < min(plan.took for name, plan in found.items() if name != "propagated")
+    assert found["propagated"][0].took < least(found, "propagated")
     explained = shardc.explain(MEANS, machine="h100-infiniband")
     assert explained.plan is not None
     said = "every operation leaves its results as propagation lays them out: with its collectives combined, "
@@ -300,61 +327,39 @@ def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPa
     ]
 
 
-def test_whole_tensors_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of small ones: gathers that become one take less than what is sent for dividing the work."""
+def test_tensors_that_are_whole_over_an_axis_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones: gathers that become one take less than what is sent for dividing the work further."""
     found = tried(SMALL, monkeypatch)
-    assert found["whole"].took < min(plan.took for name, plan in found.items() if name != "whole")
-    said = (
-        "every operation runs on whole tensors, on each device: with its collectives combined, that is the "
-    )
-    explained = shardc.explain(SMALL, machine="h100-infiniband")
-    assert explained.plan is not None and said + "quickest" in explained.plan.left
-    assert not any("100%" in line for line in explained.plan.left)
+    assert found["gathered"][0].took < least(found, "gathered", "again")
     cost = shardc.cost(SMALL, machine="h100-infiniband")
-    assert [(each.op, each.times) for each in cost.collectives] == [("all-gather", 1), ("all-gather", 1)]
-    assert cost.time is not None and cost.time.total_ns == found["whole"].took
+    assert [(each.op, each.over) for each in cost.collectives] == [("all-gather", (Axis("model", 4),))]
+    assert cost.time is not None and cost.time.total_ns == found["gathered"][0].took
 
 
-@pytest.mark.parametrize(("memory", "search"), [(None, "whole"), (1 << 20, None)])
-def test_where_memory_is_bound_tensors_are_not_whole(memory: int | None, search: str | None) -> None:
-    options = Options(file="prog.shard", machine="h100-infiniband", memory=memory)
+def test_the_explanation_says_what_is_whole() -> None:
+    module = read(SMALL, Options(file="prog.shard"))
+    explained = explain_module(module, counted={"search": False, "gathered": ("model",)})
+    said = "every operation leaves its results as propagation lays them out, but whole over model: with its "
+    assert explained.plan is not None
+    assert said + "collectives combined, that is the quickest" in explained.plan.left
+
+
+def test_where_memory_is_bound_tensors_are_not_whole() -> None:
+    options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
-        told = by_latency(read(SMALL, options), options)
-    assert told["insert-reshards"].get("search") == search
-
-
-def test_loops_carry_whole_tensors() -> None:
-    """What they carry is gathered once, before them."""
-    module = read(TURNS, Options(file="prog.shard"))
-    with collecting():
-        run_to(make_context(), module, "sharded")
-        found = planned(module, counted={"search": "whole"})
-    assert found is not None
-    assert found[1].collectives == 2
+        module, machine = read(SMALL, options), load("h100-infiniband")
+        found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
+    assert found == ["propagated", "again", "ends"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn of a mixture model sums twice, as one: ten times that takes less than to do all of the work
     everywhere, for which the data are gathered once. So do scatters and gathers of half of it."""
-    options = Options(file="prog.shard", machine="tpu-v5e")
-    with collecting():
-        found = dict(plans(read(MIXTURE, options), load("tpu-v5e"), by_pass(options)))
-    assert sum(each.before for each in found["own"].found) < 2
-    assert min(plan.took for plan in found.values()) <= found["propagated"].took < found["own"].took
+    found = tried(MIXTURE, monkeypatch, machine="tpu-v5e")
+    assert least(found) <= found["propagated"][0].took < found["again"][0].took
     cost = shardc.cost(MIXTURE, machine="tpu-v5e", tries=0)
-    assert cost.time is not None and cost.time.total_ns < found["own"].took
+    assert cost.time is not None and cost.time.total_ns < found["again"][0].took
     assert {each.times for each in cost.collectives} == {10}
-
-
-def test_what_becomes_one_may_do_so_in_propagations_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Experts' weights are gathered as one, and their gradients scattered."""
-    found = tried(EXPERTS, monkeypatch)
-    assert found["layouts"].took < found["propagated"].took
-    assert {(each.title, each.before, each.after) for each in found["layouts"].found} == {
-        ("all-gather", 2, 1),
-        ("reduce-scatter", 2, 1),
-        ("all-reduce", 2, 1),
-    }
 
 
 def test_what_becomes_one_is_counted_over_regions() -> None:
@@ -373,7 +378,7 @@ def main(a: f32[64@x, 256], v: f32[256@x, 256], w: f32[256@x, 256], u: f32[256@x
 
 def test_what_becomes_one_is_counted_by_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights are gathered together, before all products."""
-    found = tried(GATHERS, monkeypatch)["propagated"].found
+    found = tried(GATHERS, monkeypatch)["propagated"][0].found
     assert {(each.phase, each.before, each.after) for each in found} == {(BEFORE, 3, 1)}
 
 
