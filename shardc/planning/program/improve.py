@@ -9,7 +9,7 @@ mesh axis after the other (by_axis.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from shardc.forms.choice import Choice
@@ -24,25 +24,23 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
 from shardc.planning.program.variables import Variable
 
-Find = Callable[[Problem], None]
-"""Takes a better plan than the one at hand."""
-
 
 def improve(problem: Problem, begun: bool = False) -> None:
     """Change the problem's choices for cheaper ones, from the best plan in propagation's own layouts on, or
-    from that at hand if a search has `begun`."""
-    repeats, first = repeats_of(problem), _as_it_is if begun else _stay
+    from that at hand if another search has `begun`."""
+    repeats = repeats_of(problem)
     if repeats is None:
-        _improve(problem, first)
+        _improve(problem, begun)
     else:
-        _improve(repeats.problem, first)
+        _improve(repeats.problem, begun)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, first: Find) -> None:
-    first(problem)
+def _improve(problem: Problem, begun: bool) -> None:
+    if not begun:
+        _stay(problem)
     search(problem)
     layouts = argument_layouts(problem)
     if layouts:
@@ -52,10 +50,6 @@ def _improve(problem: Problem, first: Find) -> None:
         search(problem)
         if not problem.worth(before.cost, problem.total()):
             before.restore()
-
-
-def _as_it_is(problem: Problem) -> None:
-    """The plan at hand."""
 
 
 def _stay(problem: Problem) -> None:

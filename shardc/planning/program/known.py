@@ -14,7 +14,7 @@ again when the program is written, and others begin there.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -27,7 +27,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.improve import Find, improve
+from shardc.planning.program.improve import improve
 from shardc.planning.program.one_differs import improve_one_differs
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
@@ -51,13 +51,15 @@ RECENT = 12
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(problem: Problem, *said: str, alike: bool = False, begin: Find | None = None) -> None:
+def improved(
+    problem: Problem, *said: str, alike: bool = False, begin: Callable[[Problem], None] | None = None
+) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem. It
     begins at the plan that `begin` takes, if that is given. `alike`: where one layer of the program differs
     from all others, else at the plan that it would have if none did.
     """
     rates, worth = problem.rates, len(problem.variables) >= WORTH
-    key = (*said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
+    key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     entry = _RECENT.pop(key, None)
     if entry is None and worth and not cache.ANEW.get():
         entry = cache.get(*key)
