@@ -83,7 +83,6 @@ def call(compiler: str, name: str) -> float:
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={max(8, program.ndev)}"
     import jax
 
-    import shardc
     from bench.ruler import programs as ruler
 
     mesh = ruler.make_mesh(program)
@@ -91,7 +90,7 @@ def call(compiler: str, name: str) -> float:
     if program.out_specs is not None:
         options["out_shardings"] = ruler.out_shardings(program, mesh)
     constraint = ruler.constraint(mesh)
-    jit = {"shardc": shardc.jit, "jax": jax.jit}[compiler]
+    jit = import_module(compiler).jit  # of which jax.jit's process imports nothing of shardc's
     function = jit(lambda *args: program.fn(constraint, *args), **options)
     args = ruler.inputs(program)
     before = time.process_time()
