@@ -8,6 +8,8 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
+from itertools import compress
+from typing import Any
 
 
 @contextmanager
@@ -29,16 +31,44 @@ def no_garbage_collection(kept: bool = False) -> Generator[None]:
             if not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()  # which puts it among what is old
-            _look_once_at_exit()
+            _leave_cycles_at_exit()
         if enabled:
             gc.enable()
 
 
 @cache
-def _look_once_at_exit() -> None:
-    """Let Python look for garbage once as the process ends, not twice.
+def _leave_cycles_at_exit() -> None:
+    """Let Python not look for garbage as the process ends, where nothing that lives has work to do then.
 
-    It does so before it forgets the modules, unless the collector is off, and afterwards, where it finds all
-    that it would have found before. What is finalized then knows its globals, but can import no more.
+    Cycles are left to the system, with the memory of the process: to take all modules apart is a fifth of a
+    small program's first call. Otherwise Python looks, before it forgets the modules and afterwards.
     """
-    atexit.register(gc.disable)
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    if not _has_work_at_its_end(gc.get_objects()):
+        gc.freeze()
+
+
+def _has_work_at_its_end(objects: list[Any]) -> bool:
+    """Whether Python would run something for one of them: a finalizer, the rest of a generator, a flush.
+
+    The standard streams are flushed before.
+    """
+    kinds = list(map(type, objects))
+    sought = set(filter(_is_finalized, set(kinds)))
+    standard = {id(layer) for stream in (sys.stdin, sys.stdout, sys.stderr) for layer in _layers(stream)}
+    finalized = compress(objects, map(sought.__contains__, kinds))
+    return any(id(each) not in standard and getattr(each, "gi_suspended", True) for each in finalized)
+
+
+def _is_finalized(kind: type) -> bool:
+    return any("__del__" in vars(base) for base in kind.__mro__)
+
+
+def _layers(stream: Any) -> Generator[Any]:
+    """A stream of text, the buffer below it, and what is below that."""
+    while stream is not None:
+        yield stream
+        stream = getattr(stream, "buffer", None) or getattr(stream, "raw", None)
