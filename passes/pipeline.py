@@ -57,6 +57,7 @@ PIPELINE = (
     Entry("sharded", "check"),
     Entry("collectives", "require-rules"),
     Entry("collectives", "drop-unused"),
+    Entry("collectives", "slice-parts"),
     Entry("collectives", "fold-padding"),
     Entry("collectives", "update-in-shape"),
     Entry("collectives", "join-padded"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from shardc.diagnostics import place
@@ -27,9 +28,42 @@ def dim_text(size: int, dim: Dim, sharding: Sharding) -> str:
     return f"{size}@{names[0]}" if len(names) == 1 else f"{size}@({', '.join(names)})"
 
 
+def operation(node: Node) -> str:
+    """An operation's name; of a custom call, the function of JAX that it is, or its target."""
+    target = str(node.attrs.get("call_target_name") or "")
+    match = _ROUTINE.fullmatch(target)
+    if match and match[1] in _FUNCTIONS:
+        return _FUNCTIONS[match[1]]
+    return f"custom_call @{target}" if target else node.name.partition(".")[2]
+
+
+_ROUTINE = re.compile(r"(?:lapack_[sdcz]|(?:cu|hip)(?:solver|blas)_)(\w+)_ffi")
+
+_FUNCTIONS = {
+    "gees": "schur",
+    "geev": "eig",
+    "gehrd": "hessenberg",
+    "geqrf": "qr",
+    "gesdd": "svd",
+    "getrf": "lu",
+    "gtsv": "tridiagonal_solve",
+    "heevd": "eigh",
+    "hetrd": "tridiagonal",
+    "orgqr": "householder_product",
+    "ormqr": "householder_multiply",
+    "potrf": "cholesky",
+    "syevd": "eigh",
+    "sytrd": "tridiagonal",
+    "trsm": "triangular_solve",
+    "ungqr": "householder_product",
+    "unmqr": "householder_multiply",
+}
+"""LAPACK's routines -> what a person calls them."""
+
+
 def title(node: Node) -> str:
     """An operation as a person would call it: its name, and its line, or what stands there."""
-    name = "the result" if node.name == func.return_.name else node.name.partition(".")[2]
+    name = "the result" if node.name == func.return_.name else operation(node)
     if name == "return":
         name = "the next step"
     return f"{name} {place(node.loc)}" if node.loc.line and node.name != func.return_.name else name

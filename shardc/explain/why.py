@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from shardc.analysis.text import operation
 from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
 from shardc.graph import Graph, Location, Node, walk
@@ -115,7 +116,7 @@ class Explainer(Struct, dict=True):
             return OriginStep("sharding group", "", "", self._place_name(source.place))
         node = hop.link.node
         factor = factor_name(hop.factor)
-        return OriginStep(_title(node), _where(node.loc), factor, self._place_name(source.place))
+        return OriginStep(operation(node), _where(node.loc), factor, self._place_name(source.place))
 
     def _priority(self, hop: Hop) -> int:
         start = self.provenance.result.flow.start[hop.place]
@@ -161,7 +162,7 @@ class Explainer(Struct, dict=True):
             if key not in seen:
                 seen.add(key)
                 yield Stopped(
-                    text_of(stop.axis, mesh), stop.dim, _title(node), _where(node.loc),
+                    text_of(stop.axis, mesh), stop.dim, operation(node), _where(node.loc),
                     self._place_name(stop.source), reason, text, by,
                 )  # fmt: skip
 
@@ -227,9 +228,9 @@ class Explainer(Struct, dict=True):
                     for axis in dim.axes[:1]:
                         if here is not None and any(axis.overlaps(a) for d in here.dims for a in d.axes):
                             continue
-                        text = f"{_title(node)} has no sharding rule"
+                        text = f"{operation(node)} has no sharding rule"
                         yield Stopped(
-                            text_of(axis, sharding.mesh) if sharding else axis.name, -1, _title(node),
+                            text_of(axis, sharding.mesh) if sharding else axis.name, -1, operation(node),
                             _where(node.loc), self._label(other), "no rule", text,
                         )  # fmt: skip
 
@@ -275,11 +276,6 @@ def _name(loc: Location) -> str | None:
 
 def _size(stop: Stop) -> int:
     return stop.link.rule.factors[stop.factor].size
-
-
-def _title(node: Node) -> str:
-    target = node.attrs.get("call_target_name")
-    return f"custom_call @{target}" if target else node.name.partition(".")[2]
 
 
 def _where(loc: Location) -> str:

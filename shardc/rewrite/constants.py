@@ -26,7 +26,7 @@ from shardc.graph import Dense, Op, TensorType
 from shardc.graph.types import is_float, is_integer
 from shardc.ops import chlo, hlo, meaning, spmd
 
-_EXACT = frozenset(
+EXACT = frozenset(
     definition.name
     for definition in (
         hlo.add,
@@ -78,7 +78,7 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     """A new constant before an operation on such constants, in its place; None for all others, and where
     the result is rounded: 1 / 12 is said as it is, and exact to whoever reads it.
     """
-    if op.name not in _EXACT:
+    if op.name not in EXACT:
         return None
     held = list[Any]()
     for value in op.operands:
@@ -86,7 +86,15 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
         if element is None:
             return None
         held.append(element)
-    computes = meaning(op.name)
+    found = element_made(op, held)
+    return None if found is None else repeated(op, found, builder)
+
+
+def element_made(op: Operation, held: Sequence[Any]) -> Any:
+    """What an operation makes of operands that have these elements everywhere; None where it is rounded, and
+    of operations that are not exact.
+    """
+    computes = meaning(op.name) if op.name in EXACT else None
     if computes is None:
         return None
     types = [TensorType((), type_of(value.type).dtype) for value in (*op.operands, *op.results)]
@@ -94,9 +102,8 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     count = len(op.operands)
     arrays = [np.asarray(value) for value in held]
     (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
-    if is_float(types[-1].dtype) and not _is_exact(op.name, arrays, np.asarray(found)):
-        return None
-    return repeated(op, found, builder)
+    exact = not is_float(types[-1].dtype) or _is_exact(op.name, arrays, np.asarray(found))
+    return np.asarray(found)[()] if exact else None
 
 
 def moved(op: Operation, builder: IRBuilder) -> SSAValue | None:

@@ -1,9 +1,10 @@
-"""Which branch an operation takes whose index or condition is a constant.
+"""Which branch an operation takes whose index or condition is a constant, or computed of constants.
 
     %c = stablehlo.constant dense<1> : tensor<i32>
     %0 = "stablehlo.case"(%c) ({ … }, { … }) : (tensor<i32>) -> tensor<8xf32>      ->      the second
 
-`jax.lax.platform_dependent`, which `jnp.diagonal` and others of JAX's functions call, is lowered to these.
+`jax.lax.platform_dependent`, which `jnp.diagonal` and others of JAX's functions call, is lowered to these;
+so is what libraries ask of numbers that are known as they are traced.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from shardc.ops import hlo
-from shardc.rewrite.constants import constant_of
+from shardc.rewrite.known_elements import known_element
 
 _CHOICES = (hlo.case.name, hlo.if_.name)
 
@@ -31,9 +32,5 @@ def known_branch(op: Operation) -> Block | None:
 
 def _number(value: SSAValue) -> Any:
     """What a scalar is known to be."""
-    owner = value.owner
-    while isinstance(owner, Operation) and owner.name == hlo.convert.name:
-        value = owner.operands[0]
-        owner = value.owner
-    held = constant_of(value)
-    return None if held is None or held.data.dtype.kind not in "biu" else held.data[()]
+    known = known_element(value)
+    return None if known is None or known.dtype.kind not in "biu" else known

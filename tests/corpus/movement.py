@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from corpus.case import case
+
+
+def neighbours(x: jax.Array) -> jax.Array:
+    """A stencil on what a tensor and its border are."""
+    return x[2:, 1:-1] - 2.0 * x[:-2, 1:-1] + jnp.sin(x[1:-1, 2:]) * x[1:-1, :-2] - x[1:-1, 1:-1]
+
 
 CASES = {
     "transpose": case(lambda x: [x.T, x + x.T], "f32[16@x, 16@y]"),
@@ -37,6 +44,13 @@ CASES = {
         "f32[16@x, 16@y]",
     ),
     "roll": case(lambda x: [jnp.roll(x, 3, 0), jnp.roll(x, -1, 1)], "f32[8@x, 16@y]"),
+    "wrap_stencil": case(lambda x: neighbours(jnp.pad(x, 1, mode="wrap")), "f32[8@x, 16@y]"),
+    "edge_stencil": case(lambda x: neighbours(jnp.pad(x, 1, mode="edge")), "f32[8@x, 16@y]"),
+    "window": case(
+        lambda x, y: [jnp.concatenate([x, y], 1)[:, 3:], jnp.concatenate([x, y, x], 1)[:, 5:25]],
+        "f32[8@x, 16@y]",
+        "f32[8, 3]",
+    ),
     "flip": case(lambda x: [jnp.flip(x, 0), jnp.rot90(x)], "f32[8@x, 16@y]"),
     "tile_repeat": case(
         lambda x: [jnp.tile(x, (2, 2)), jnp.repeat(x, 2, 0), jnp.repeat(x, 3, 1)], "f32[8@x, 4@y]"

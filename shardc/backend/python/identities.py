@@ -37,6 +37,7 @@ from shardc.backend.python import idiom
 from shardc.backend.python.exact_numbers import Known, form_of_number, number
 from shardc.backend.python.shape_identities import (
     cut,
+    item_kept,
     moved_back,
     part,
     reshaped_around,
@@ -244,7 +245,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     chlo.square.name: (number,),
     hlo.add.name: (number, _and_zero),
     hlo.and_.name: (_neutral(True),),
-    hlo.broadcast_in_dim.name: (reshaped_back, moved_back, spread_back),
+    hlo.broadcast_in_dim.name: (reshaped_back, item_kept, moved_back, spread_back),
     hlo.convert.name: (number, _by_way_of_numbers, _narrowed_back),
     hlo.divide.name: (number, _by_one),
     hlo.exponential.name: (number,),
@@ -256,7 +257,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.pad.name: (cut,),
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
-    hlo.reshape.name: (form_of_number, reshaped_back, reshaped_around, moved_back),
+    hlo.reshape.name: (form_of_number, reshaped_back, item_kept, reshaped_around, moved_back),
     hlo.scatter.name: (_into_one_place,),
     hlo.select.name: (_no_choice, _as_numbers),
     hlo.slice_.name: (part, sliced_again),

@@ -87,8 +87,9 @@ def logaddexp(run: Run, node: Node) -> Found:
 
 
 def _softplus(run: Run, x: int, maximum: Node, both: int) -> Found:
-    """x - 0 is written x, and so may x + 0 be."""
+    """x - 0 is written x, and so may x + 0 be, where x is not -0.0 (a product)."""
     run.same(run.other(maximum, 0), x)
     if both != x:
-        run.same(run.other(run.node(both, hlo.add), 0), x)
+        made = run.node(both, hlo.add, idiom.same)
+        run.same(made.operands[0] if made.name == idiom.same.name else run.other(made, 0), x)
     return group.softplus, [x], {}

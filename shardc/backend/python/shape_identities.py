@@ -68,6 +68,26 @@ def spread_back(known: Known, node: Node) -> Node | None:
     return replace(node, operands=made.operands, attrs=attrs)
 
 
+def item_kept(known: Known, node: Node) -> Node | None:
+    """What stands at a place, in its dimension again, as a slice: x[:, 0][:, None] is x[:, :1]."""
+    made, result = known.only(node.operands[0], idiom.item.name), known.shape(node.results[0])
+    if made is None:
+        return None
+    at = dict(cast("tuple[tuple[int, int], ...]", made.attrs["at"]))
+    shape = known.shape(made.operands[0])
+    dims = cast("tuple[int, ...]", node.attrs.get("broadcast_dimensions", ()))
+    if result != tuple(1 if dim in at else size for dim, size in enumerate(shape)) or list(dims) != sorted(
+        dims
+    ):
+        return None
+    attrs = {
+        "start_indices": tuple(at.get(dim, 0) for dim in range(len(shape))),
+        "limit_indices": tuple(at[dim] + 1 if dim in at else size for dim, size in enumerate(shape)),
+        "strides": (1,) * len(shape),
+    }
+    return Node(node.id, hlo.slice_.name, made.operands, node.results, attrs, (), node.loc)
+
+
 def cut(known: Known, node: Node) -> Node | None:
     """Padding that is negative at ends and nowhere else is a slice."""
     ends = [cast("tuple[int, ...]", node.attrs[key]) for key in ("edge_padding_low", "edge_padding_high")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.analysis.text import title
+from shardc.analysis.text import operation, title
 from shardc.diagnostics import warn
 from shardc.forms.table import forms_of
 from shardc.graph import Location
@@ -93,10 +93,10 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
         return
     axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)
     numbers = " and ".join(map(str, dims))
-    operation = variable.node.name.partition(".")[2]
     warn(
-        f"{operation} cannot run on blocks of dimension {numbers} of {named(problem, value)}, which {axes} "
-        f"{'split' if ',' in axes else 'splits'}: it is gathered, {way.cost.bytes} bytes per device",
+        f"{operation(variable.node)} cannot run on blocks of dimension {numbers} of {named(problem, value)}, "
+        f"which {axes} {'split' if ',' in axes else 'splits'}: "
+        f"it is gathered, {way.cost.bytes} bytes per device",
         variable.node.loc,
         f"leave dimension {numbers} whole, or split another one",
     )

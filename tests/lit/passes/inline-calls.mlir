@@ -81,3 +81,45 @@ func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.cosine %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// So is one by what is computed of constants, here whether any of three numbers is another one. Where a sum
+// over them would count them, or data are asked, it is not.
+// CHECK-LABEL: func.func @computed
+// CHECK-NOT: stablehlo.negate
+// CHECK: [[Y:%.*]] = stablehlo.sine
+// CHECK: "stablehlo.case"
+// CHECK: "stablehlo.if"
+// CHECK: func.return [[Y]]
+func.func @computed(%x: tensor<8xf32>, %p: tensor<3xi1>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %more = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %alike = stablehlo.compare EQ, %one, %more, FLOAT : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %any = stablehlo.reduce(%alike init: %false) applies stablehlo.or across dimensions = [0] : (tensor<3xi1>, tensor<i1>) -> tensor<i1>
+  %index = stablehlo.convert %any : (tensor<i1>) -> tensor<i32>
+  %0 = "stablehlo.case"(%index) ({
+    %1 = stablehlo.sine %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %1 = stablehlo.negate %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  %ones = stablehlo.constant dense<1> : tensor<3xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %three = stablehlo.reduce(%ones init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<i32>
+  %2 = "stablehlo.case"(%three) ({
+    stablehlo.return %x : tensor<8xf32>
+  }, {
+    stablehlo.return %0 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  %some = stablehlo.reduce(%p init: %false) applies stablehlo.or across dimensions = [0] : (tensor<3xi1>, tensor<i1>) -> tensor<i1>
+  %3 = "stablehlo.if"(%some) ({
+    stablehlo.return %x : tensor<8xf32>
+  }, {
+    stablehlo.return %0 : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  return %0, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

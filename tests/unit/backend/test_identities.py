@@ -38,6 +38,7 @@ GONE = {
         lambda x: x + jax.lax.expand_dims(jnp.squeeze(x[:, :1] * 2, 1), (1,)),
         "[:, 0][:, None]",
     ),
+    "a place in its dimension again": (lambda x: jnp.sin(x)[:, 3][:, None] * x, "None"),
     "a number of numbers": (lambda x: x * -jnp.square(jnp.float32(0.5)), "square"),
     "a number times an array": (lambda x: jnp.einsum(",ab->ab", jnp.sum(x), x), "einsum"),
     "a product transposed": (lambda x: (x[0:4].T @ x[4:8]).T, ".T)"),

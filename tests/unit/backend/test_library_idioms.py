@@ -112,6 +112,7 @@ IDIOMS = {
     "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=-1), "jax.nn.logsumexp(x, axis=-1)"),
     "logaddexp": (lambda x: jnp.logaddexp(x, x[0]), "jnp.logaddexp(x, "),
     "softplus": (jax.nn.softplus, "jax.nn.softplus(x)"),
+    "softplus of a product": (lambda x: jax.nn.softplus(x @ x.T), "jax.nn.softplus("),
     "softplus beside relu": (lambda x: (jax.nn.relu(x), jax.nn.softplus(x)), "jax.nn.softplus(x)"),
     "softplus beside a size": (lambda x: (jnp.abs(x), jax.nn.softplus(x)), "jax.nn.softplus(x)"),
     "log_sigmoid": (lambda x: jax.nn.log_sigmoid(-x), "-jax.nn.softplus(x)"),

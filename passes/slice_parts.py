@@ -1,0 +1,190 @@
+"""slice-parts: slices of a concatenation along a sharded dimension -> concatenations of slices of its parts.
+
+    %0 = stablehlo.slice %x [0:1] : (tensor<8xf32>) -> tensor<1xf32>
+    %1 = stablehlo.concatenate %x, %0, dim = 0 : (tensor<8xf32>, tensor<1xf32>) -> tensor<9xf32>
+    %2 = stablehlo.slice %1 [1:9] : (tensor<9xf32>) -> tensor<8xf32>
+
+becomes
+
+    %0 = stablehlo.slice %x [1:8] : (tensor<8xf32>) -> tensor<7xf32>
+    %1 = stablehlo.slice %x [0:1] : (tensor<8xf32>) -> tensor<1xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<7xf32>, tensor<1xf32>) -> tensor<8xf32>
+
+Stencils on a tensor that wraps around, or repeats its border, are so written, and windows that roll. 9
+elements are split elsewhere than 8: nearly all would change places, and back. Of slices that are joined
+`join-slices` sees the roll. A concatenation that is used whole, too, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from msgspec import Struct
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.dialects.convert import python_of
+from shardc.dialects.derive import op_class
+from shardc.dialects.makers import erase_unused, made_by, owner
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
+from shardc.dialects.types import attr_of_type, type_of
+from shardc.graph import TensorType, walk
+from shardc.ops import hlo
+from shardc.ops.definition import OpDef
+from shardc.passes.graph_pass import GraphPass
+
+Ints = tuple[int, ...]
+
+
+class SliceParts(GraphPass):
+    """Put concatenations of what slices leave of the parts in the place of slices, the last ones first."""
+
+    name = "slice-parts"
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        joined = _split_concatenations(shared.snapshot())
+        return any([_cut(concatenate, dim) for concatenate, dim in reversed(joined)])
+
+
+def _split_concatenations(snap: Snapshot) -> list[tuple[Operation, int]]:
+    """Concatenations along a dimension that is split, with its number, in the order of the program."""
+    found = list[tuple[Operation, int]]()
+    for function in snap.graph.functions.values():
+        for node in walk(function.body):
+            if node.name == hlo.concatenate.name:
+                dim, sharding = (
+                    cast(int, node.attrs["dimension"]),
+                    snap.graph.values[node.results[0]].sharding,
+                )
+                if sharding is not None and sharding.dims[dim].axes:
+                    found.append((snap.ops[node.id], dim))
+    return found
+
+
+class _Range(Struct, frozen=True):
+    """What a slice takes of each dimension."""
+
+    starts: Ints
+    limits: Ints
+
+    @classmethod
+    def of(cls, op: Operation) -> _Range | None:
+        """Of an operation; None if it is no slice or takes steps."""
+        if op.name != hlo.slice_.name:
+            return None
+        starts, limits, strides = (
+            cast(Ints, python_of(op.properties[key])) for key in ("start_indices", "limit_indices", "strides")
+        )
+        return cls(starts, limits) if all(step == 1 for step in strides) else None
+
+    def within(self, dim: int, first: int, size: int) -> _Range | None:
+        """What it takes of `size` elements of a dimension from `first` on, counted from there."""
+        start, limit = max(self.starts[dim] - first, 0), min(self.limits[dim] - first, size)
+        if start >= limit:
+            return None
+        return _Range(_put(self.starts, dim, start), _put(self.limits, dim, limit))
+
+    def after(self, other: _Range) -> _Range:
+        """What it takes of what the other one takes."""
+        starts = tuple(a + b for a, b in zip(self.starts, other.starts, strict=True))
+        return _Range(starts, tuple(a + b for a, b in zip(self.limits, other.starts, strict=True)))
+
+    @property
+    def shape(self) -> Ints:
+        return tuple(limit - start for start, limit in zip(self.starts, self.limits, strict=True))
+
+
+def _put(numbers: Ints, dim: int, number: int) -> Ints:
+    return (*numbers[:dim], number, *numbers[dim + 1 :])
+
+
+def _cut(concatenate: Operation, dim: int) -> bool:
+    """Join what its slices take, if nothing else uses a concatenation, and each cuts the dimension."""
+    result = concatenate.results[0]
+    size = type_of(result.type).shape[dim]
+    ranges = [(use.operation, _Range.of(use.operation)) for use in result.uses]
+    slices = [(op, taken) for op, taken in ranges if taken is not None and taken.shape[dim] < size]
+    if not slices or len(slices) < len(ranges):
+        return False
+    for op, taken in slices:
+        parts = _parts(concatenate, taken, dim, op)
+        value = parts[0] if len(parts) == 1 else _joined(parts, dim, op)
+        op.results[0].replace_all_uses_with(value)
+        Rewriter.erase_op(op)
+    erase_unused(result)
+    return True
+
+
+def _parts(concatenate: Operation, taken: _Range, dim: int, old: Operation) -> list[SSAValue]:
+    """What is taken of each operand of which anything is."""
+    parts, first = list[SSAValue](), 0
+    for operand in concatenate.operands:
+        size = type_of(operand.type).shape[dim]
+        within = taken.within(dim, first, size)
+        if within is not None:
+            parts.append(_slice(operand, within, old))
+        first += size
+    return parts
+
+
+def _slice(operand: SSAValue, taken: _Range, old: Operation) -> SSAValue:
+    """What is taken of an operand, as a slice of what that is a slice of."""
+    value = _plain(operand)
+    while made_by(value, hlo.slice_.name) and (inner := _Range.of(owner(value))) is not None:
+        value, taken = _plain(owner(value).operands[0]), taken.after(inner)
+    type = type_of(value.type)
+    if taken.shape == type.shape:
+        return value
+    numbers = {"start_indices": taken.starts, "limit_indices": taken.limits, "strides": (1,) * type.rank}
+    properties = {key: DenseArrayBase.from_list(i64, each) for key, each in numbers.items()}
+    return _made(hlo.slice_, [value], TensorType(taken.shape, type.dtype), properties, old)
+
+
+def _plain(value: SSAValue) -> SSAValue:
+    """A value without what leaves it as it is: a repeat of once, a concatenation with no elements."""
+    while True:
+        if made_by(value, hlo.reshape.name) and made_by(owner(value).operands[0], hlo.broadcast_in_dim.name):
+            broadcast = owner(owner(value).operands[0])
+            inner, dims = (
+                broadcast.operands[0],
+                cast(Ints, python_of(broadcast.properties["broadcast_dimensions"])),
+            )
+            if inner.type != value.type or list(dims) != sorted(dims):
+                return value
+        elif made_by(value, hlo.concatenate.name):
+            parts = [each for each in owner(value).operands if type_of(each.type).size]
+            if len(parts) != 1:
+                return value
+            inner = parts[0]
+        else:
+            return value
+        value = inner
+
+
+def _joined(parts: Sequence[SSAValue], dim: int, old: Operation) -> SSAValue:
+    properties = {"dimension": IntegerAttr(dim, i64)}
+    joined = _made(hlo.concatenate, parts, type_of(old.results[0].type), properties, old)
+    joined.name_hint = old.results[0].name_hint
+    return joined
+
+
+def _made(
+    definition: OpDef,
+    operands: Sequence[SSAValue],
+    type: TensorType,
+    properties: Mapping[str, Attribute],
+    old: Operation,
+) -> SSAValue:
+    """An operation before an old one, with its sharding and its place."""
+    made = op_class(definition).create(
+        operands=operands,
+        result_types=[attr_of_type(type)],
+        properties=properties,
+        attributes=dict(old.attributes),
+        location=old.location,
+    )
+    Rewriter.insert_op(made, InsertPoint.before(old))
+    return made.results[0]
