@@ -67,8 +67,8 @@ class Prices:
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
         axes = [axis for run in atoms for axis in run]
-        self.fine = len(axes) == len(atoms) <= FEW and axes == refine(axes)
-        """Whether no collective cuts an axis further, and all of them are looked at."""
+        self.fine = len(axes) == len(atoms) and axes == refine(axes)
+        """Whether no collective cuts an axis further."""
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
@@ -180,7 +180,7 @@ class Prices:
     @property
     def few(self) -> bool:
         """Whether few prices turn out to be higher than they were taken to be."""
-        return self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW
+        return self.rates.flat or self.rates.free or (self.fine and len(self.atoms) <= FEW)
 
     def may_spare(
         self, least: float, type: TensorType, source: Sharding, target: Sharding, context: Context = PLAIN
