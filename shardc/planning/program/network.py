@@ -229,19 +229,31 @@ class Network(Struct):
     def settle(self, columns: Vector, reduced: Vector | None = None) -> bool:
         """Find the prices of what a solution uses exactly; whether one is another than it was taken to be.
 
-        Where one is, also those of copies from and to its two layouts that may cost less, of which one may be
-        made instead: of columns that are used once they cost `reduced` less, those that may cost so.
+        Where one is, also those of copies from and to its two layouts that may be made instead: of columns
+        that are used once they cost `reduced` less, those that may cost so, and where few prices turn out to
+        be higher, those that may be used now that others are so much dearer.
         """
-        used = [move.arc(column) for move, column in self._copied(np.flatnonzero(columns > 1e-6))]
-        self._learn(used)
-        changed = [arc for arc in used if self._settle(arc)]
+        used = {column: move.arc(column) for move, column in self._copied(np.flatnonzero(columns > 1e-6))}
+        self._learn(used.values())
+        before = {column: self._known(arc) for column, arc in used.items()}
+        changed = [arc for arc in used.values() if self._settle(arc)]
+        rose = sum(arc[0].trips * max(0, self._known(arc) - before[at]) for at, arc in used.items())
         for column, (arc, most) in self._near(changed).items():
-            made, source, target = arc
-            if self.prices(made.type, source, target, made.context)[0] < most:
-                least = 0.0 if reduced is None else reduced[column] / max(1, made.trips)
-                if self.prices.may_spare(least, made.type, source, target, made.context):
+            if self._known(arc) < most:
+                less = 0.0 if reduced is None else reduced[column]
+                if (self.prices.few and less <= rose) or self._may_spare(arc, less):
                     self._settle(arc)
         return bool(changed)
+
+    def _may_spare(self, arc: Arc, less: float) -> bool:
+        """Whether all of one copy may cost more than so many ticks less than is known."""
+        made, source, target = arc
+        return self.prices.may_spare(less / max(1, made.trips), made.type, source, target, made.context)
+
+    def _known(self, arc: Arc) -> float:
+        """The ticks of one copy, as far as they are known."""
+        made, source, target = arc
+        return self.prices(made.type, source, target, made.context)[0]
 
     def _copied(self, columns: Numbers) -> Iterator[tuple[Copies, int]]:
         """Those of some columns, ascending, that are of copies, each with what it is among."""

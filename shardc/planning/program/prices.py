@@ -67,8 +67,8 @@ class Prices:
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
         axes = [axis for run in atoms for axis in run]
-        self.fine = len(axes) == len(atoms) <= FEW and axes == refine(axes)
-        """Whether no collective cuts an axis further, and all of them are looked at."""
+        self.fine = len(axes) == len(atoms) and axes == refine(axes)
+        """Whether no collective cuts an axis further."""
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
@@ -177,25 +177,26 @@ class Prices:
                 ticks[where], count[where] = self.known[type, source, target, context]
         return ticks + np.where(count > 0, cut, 0), count
 
+    @property
+    def few(self) -> bool:
+        """Whether few prices turn out to be higher than they were taken to be."""
+        return self.rates.flat or self.rates.free or (self.fine and len(self.atoms) <= FEW)
+
     def may_spare(
         self, least: float, type: TensorType, source: Sharding, target: Sharding, context: Context = PLAIN
     ) -> bool:
-        """Whether a copy may cost more than `least` ticks less than is known, as far as anybody looks: on a
-        machine with latency, of axes that can be cut, only where a way over finer pieces sends less."""
-        looked_for = self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW
-        if looked_for or least < 0:  # below 0 of what is used as it is
+        """Whether a copy may cost more than `least` ticks less than is known, as far as anybody looks: where
+        a way over finer pieces of axes may send less, as much less as that is less."""
+        if least < 0:  # of what is used as it is
             return True
         price = self(type, source, target, context)[0]
-        if price <= least or (type, source, target, context) in self.exact:
+        if self.fine or price <= least or (type, source, target, context) in self.exact:
             return False
         known = distances(self.atoms, type.rank)
         if not known.charted:
             return True
-        sent, finer, count = known.spared(source, target)
-        if finer >= sent * (1 - NEAR):
-            return False
-        per_byte, each = self.rates.least
-        return price - (per_byte * finer * type.size * type.numpy.itemsize + each * count) > least
+        sent, finer, _ = known.spared(source, target)
+        return finer < sent * (1 - NEAR) and price * (1 - finer / sent) > least
 
     def found(self) -> list[tuple[Key, Price]]:
         """All prices that were found exactly, those of equal tensors together."""

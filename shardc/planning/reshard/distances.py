@@ -28,6 +28,7 @@ from shardc.planning.reshard.estimate import Estimate, Starts
 from shardc.planning.reshard.held import Held
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
+from shardc.planning.reshard.pairs import Pairs, ends_of
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
@@ -104,13 +105,17 @@ class Distances(Struct, frozen=True, dict=True):
             return moved * size, steps
         shape = len(sources), len(targets)
         every = [np.repeat(np.arange(shape[0]), shape[1]), np.tile(np.arange(shape[1]), shape[0])]
-        moved, steps = self._by_parts(sources, targets, *every)
+        moved, steps = self._pairs.between(sources, targets, *every)
         return moved.reshape(shape) * size, steps.reshape(shape)
 
     def each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
         """The same for some pairs of layouts alone, where these are not charted."""
-        moved, steps = self._by_parts(*_ends_of(pairs))
+        moved, steps = self._pairs.between(*ends_of(pairs))
         return moved * type.size * type.numpy.itemsize, steps
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs(self._by_parts)
 
     def _by_parts(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
@@ -224,29 +229,14 @@ class Distances(Struct, frozen=True, dict=True):
             moved[here], steps[here] = parts[back[here]], count[back[here]]
         return moved, steps
 
-    def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
-        return _left(self.sizes, self._layout(source), self._layout(target))
-
     def spared(self, source: Sharding, target: Sharding) -> tuple[float, float, int]:
         """Parts of the tensor that are sent, and parts and collectives that no way is below, however fine it
         cuts the atoms."""
         pair = source, target
         if pair not in self.pairs:
             moved, _ = self._moved(self.ways.paths.pairs(*self.numbers([source], [target])))
-            self.pairs[pair] = float(moved[0]), *self._least(source, target)
+            self.pairs[pair] = float(moved[0]), *_left(self.sizes, *map(self._layout, pair))
         return self.pairs[pair]
-
-
-def _ends_of(
-    pairs: Sequence[tuple[Sharding, Sharding]],
-) -> tuple[list[Sharding], list[Sharding], Numbers, Numbers]:
-    """The sources and the targets of some pairs, each once, and for each pair the numbers of its own."""
-    ends = dict[Sharding, int](), dict[Sharding, int]()
-    rows, columns = (
-        np.array([known.setdefault(pair[end], len(known)) for pair in pairs], np.int64)
-        for end, known in enumerate(ends)
-    )
-    return [*ends[0]], [*ends[1]], rows, columns
 
 
 class _AllWays(Space, frozen=True, dict=True):

@@ -35,6 +35,12 @@ def planned(text, machine="bytes"):
     return problem
 
 
+def arcs_of(net):
+    """The copies that a program may make, by column."""
+    assert net is not None
+    return {column: move.arc(column) for move in net.moves for column in range(move.first, move.end)}
+
+
 LOOP = """
 mesh m[x=4]
 
@@ -127,7 +133,7 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
     )
     net = whole(problem)
     assert net is not None
-    arcs = {column: move.arc(column) for move in net.moves for column in range(move.first, move.end)}
+    arcs = arcs_of(net)
     assert len(arcs) > 2
     before = Prices(net.prices.atoms, problem.rates)
     together = set[bool]()
@@ -139,6 +145,30 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
             assert all(before.may_spare(0, *key) for key in others)
             together.add(bool(others))
     assert True in together
+
+
+def test_copies_that_no_plan_comes_to_are_not_priced():
+    """Where one copy costs more than was known, no plan pays more than that for another one in its place."""
+    problem = planned(
+        """
+mesh m[x=8, y=16]
+
+def main(a: f32[8@x, 128@y], w: f32[128@y, 8]) -> f32[8, 8]:
+    return tanh(a @ w)
+""",
+        "balanced",
+    )
+    others = {0.0: 0, 1e18: 0}
+    for less in others:
+        for column in arcs_of(whole(problem)):
+            problem.priced.clear()
+            net = whole(problem)
+            assert net is not None
+            used = np.zeros(len(net.integral))
+            used[column] = 1
+            net.settle(used, np.full(len(used), less))
+            others[less] += len(net.prices.exact) - 1
+    assert others[1e18] == 0 < others[0.0]
 
 
 def test_copies_of_a_value_are_priced_together(monkeypatch):
