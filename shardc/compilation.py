@@ -15,7 +15,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.options import BEST, Options
-from shardc.outcome import said_of
+from shardc.outcome import stated
 from shardc.passes.pipeline import COMPUTING, compute, run_to
 from shardc.planning.machines import Machine, load, with_axes
 
@@ -113,7 +113,7 @@ def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
         return snapshot(module).graph
     from shardc.rewrite.kept_program import sought
 
-    kept = sought(module, *said_of(options))
+    kept = sought(module, *stated(options))
     if kept is None or not kept.take(module):
         with kept.made(module) if kept else nullcontext():
             placed(module, options)

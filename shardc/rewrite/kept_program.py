@@ -14,39 +14,35 @@ the other way round. Numbers that are there now are put into it.
 Likewise with columns, which move when a number before them has more digits: in the key each is its rank among
 those of its line.
 
-Passes make no such numbers of their own. Where one is in what was made that is not in the program, nothing is
-kept. An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), for each
-number which one it is, what the compilation warned of, and the effort of planning, which counts again.
+Passes make no such numbers of their own. Where one is in what was made that is not in the program, nothing
+is kept. An entry is the module with what came of making it (kept_module.py), and for each number which one it
+is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
 
 from msgspec import Struct, structs
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import Diagnostic, Location, collecting, titles_of, warn
-from shardc.dialects import kept_attributes, kept_operations
-from shardc.dialects.context import make_context
+from shardc.diagnostics import Location
+from shardc.dialects import kept_operations
 from shardc.dialects.convert import dense
 from shardc.dialects.kept_attributes import Unkept
-from shardc.dialects.locations import location_of, source_of
+from shardc.dialects.locations import location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.graph import Dense
 from shardc.ops import hlo
-from shardc.planning.effort import counting, spend
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-
-Key = tuple[str, ...]
+from shardc.rewrite.kept_module import Key, attributes_of, placed_by, taken, text, titles, watched, written
 
 WORTH = 500
 """Operations: fewer are compiled about as quickly as they are looked up."""
@@ -82,10 +78,6 @@ class Columns(Struct):
             raise LookupError from None
         return structs.replace(loc, col=rank)
 
-    def ranked(self, attr: Attribute) -> Attribute:
-        """The place, so, that a location of any kind means."""
-        return source_of(self.rank(location_of(attr)))
-
     def place(self, loc: Location) -> Location:
         """The place with this rank of a column."""
         return structs.replace(loc, col=self.of_line[loc.file, loc.line][loc.col]) if loc.file else loc
@@ -104,40 +96,28 @@ class Sought(Struct):
         entry = cache.get(*self.key)
         if entry is None:
             return False
-        kept, block = json.loads(entry), module.body.block
-        for op in list(block.ops):
-            op.detach()
-        block.add_ops(kept_operations.read(kept["program"], make_context(), self.columns.place))
+        kept = json.loads(entry)
+        taken(kept, module, self.columns.place)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
         for op, number in zip(left, which, strict=True):
             held = Dense(self.numbers[number].data, type_of(op.results[0].type).shape)
             op.properties[_VALUE] = dense(held)
-        module.attributes = dict(cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data)
-        say(kept["said"], self.columns.place)
-        spend(kept["effort"])
         return True
 
     @contextmanager
     def made(self, module: ModuleOp) -> Generator[None]:
         """Keep what is made of the module meanwhile."""
-        with counting() as effort, collecting() as warnings:
+        with watched() as found:
             yield
-        for each in warnings:
-            warn(each.message, each.loc, each.hint)
         numbers = {_content(number): place for place, number in enumerate(self.numbers)}
-        left, ranked = _numbers(nested([module])), self.columns.ranked
+        left = _numbers(nested([module]))
         try:
-            kept = {
-                "numbers": [numbers[_content(number)] for number in left.values()],
-                "program": kept_operations.written(module.body.block.ops, ranked, partial(_seen, left)),
-                "attributes": kept_attributes.written(DictionaryAttr(module.attributes)),
-                "said": said_of(warnings, self.columns.rank),
-                "effort": effort.entries,
-            }
+            which = [numbers[_content(number)] for number in left.values()]
+            entry = written(module, found, (), self.columns.rank, partial(_seen, left))
         except (Unkept, LookupError):  # of a number or a column that the program has not
             return
-        cache.put(text(kept).encode(), *self.key)
+        cache.put(text({"numbers": which, **entry}).encode(), *self.key)
 
 
 def sought(module: ModuleOp, *said: str) -> Sought | None:
@@ -153,13 +133,12 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     columns = Columns.of(ops)
     try:
         seen = partial(_seen, numbers)
-        program = kept_operations.written(module.body.block.ops, columns.ranked, seen, back=False)
-        attributes = kept_attributes.written(DictionaryAttr(module.attributes))
+        program = kept_operations.written(module.body.block.ops, placed_by(columns.rank), seen, back=False)
+        attributes = attributes_of(module)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
-    titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]
     which = [places[_content(number)] for number in numbers.values()]
-    key = ("program", *said, text([attributes, titles, which]), text(program))
+    key = ("program", *said, text([attributes, titles(program), which]), text(program))
     return Sought(key, [*distinct.values()], columns)
 
 
@@ -184,28 +163,3 @@ def _seen(numbers: Mapping[Operation, Dense], op: Operation) -> dict[str, Attrib
     if op.name != hlo.constant.name or op not in numbers:
         return op.properties
     return {name: attr for name, attr in op.properties.items() if name != _VALUE}
-
-
-def _same(loc: Location) -> Location:
-    return loc
-
-
-def place(attr: Attribute) -> Attribute:
-    """The place that a location of any kind means, which is all that passes ask of it."""
-    return source_of(location_of(attr))
-
-
-def said_of(warnings: Iterable[Diagnostic], place: Callable[[Location], Location] = _same) -> list[Any]:
-    """Warnings as JSON; of where they are what `place` says."""
-    pairs = ((w, place(w.loc)) for w in warnings)
-    return [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs]
-
-
-def say(said: Iterable[Any], place: Callable[[Location], Location] = _same) -> None:
-    """Warn again, where `place` says."""
-    for message, where, hint in said:
-        warn(message, place(Location(*where)), hint)
-
-
-def text(kept: object) -> str:
-    return json.dumps(kept, separators=(",", ":"))
