@@ -11,8 +11,9 @@ and the effort of planning.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -58,11 +59,10 @@ def written(
 ) -> dict[str, Any]:
     """The entry: the module's attributes are all but those `without`, places what `place` says, properties
     those that are `seen`. Unkept if some attribute has no form."""
-    pairs = ((w, place(w.loc) if place else w.loc) for w in made.warnings)
     return {
         "program": kept_operations.written(module.body.block.ops, placed_by(place), seen),
         "attributes": attributes_of(module, without),
-        "said": [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs],
+        "said": said_of(made.warnings, place),
         "effort": made.effort.entries,
     }
 
@@ -74,9 +74,20 @@ def taken(entry: dict[str, Any], module: ModuleOp, place: Place = lambda loc: lo
         op.detach()
     block.add_ops(kept_operations.read(entry["program"], make_context(), place))
     module.attributes = dict(cast("DictionaryAttr", kept_attributes.read(entry["attributes"])).data)
-    for message, where, hint in entry["said"]:
-        warn(message, place(Location(*where)), hint)
+    say(entry["said"], place)
     spend(entry["effort"])
+
+
+def said_of(warnings: Iterable[Diagnostic], place: Place | None = None) -> list[Any]:
+    """Warnings as JSON."""
+    pairs = ((w, place(w.loc) if place else w.loc) for w in warnings)
+    return [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs]
+
+
+def say(said: Iterable[Any], place: Place = lambda loc: loc) -> None:
+    """Warn again."""
+    for message, where, hint in said:
+        warn(message, place(Location(*where)), hint)
 
 
 def placed_by(place: Place | None) -> Callable[[Attribute], Attribute]:
@@ -93,6 +104,14 @@ def attributes_of(module: ModuleOp, without: Collection[str] = ()) -> list[Any]:
 def titles(program: kept_operations.Kept) -> list[list[str]]:
     """The files of a program whose lines have titles, with these."""
     return [[file, *titles_of(file)] for file in kept_operations.files(program)]
+
+
+def digest(*parts: str) -> str:
+    """What stands for some texts in a key."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def text(kept: object) -> str:

@@ -25,8 +25,10 @@ import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from msgspec import Struct, structs
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
@@ -42,7 +44,17 @@ from shardc.graph import Dense
 from shardc.ops import hlo
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.kept_module import Key, attributes_of, placed_by, taken, text, titles, watched, written
+from shardc.rewrite.kept_module import (
+    Key,
+    attributes_of,
+    digest,
+    placed_by,
+    taken,
+    text,
+    titles,
+    watched,
+    written,
+)
 
 WORTH = 500
 """Operations: fewer are compiled about as quickly as they are looked up."""
@@ -84,19 +96,46 @@ class Columns(Struct):
 
 
 class Sought(Struct):
-    """What a program is compiled to, as far as the folder has it: the key, and the program's numbers and
-    columns."""
+    """What a program is compiled to, as far as the folder has it: the key, the distinct numbers and columns of
+    the program, and for each number which one it is. computed: the numbers that the last pass computed with
+    or made, each with its place among the distinct ones; -1 for one that is not there. is_kept: whether the
+    folder has it by now."""
 
     key: Key
     numbers: Sequence[Dense]
     columns: Columns
+    which: Sequence[int]
+    computed: dict[str, int] = {}
+    is_kept: bool = False
+
+    def told(self, numbers: Sequence[NDArray[Any]]) -> None:
+        """The last pass computes with these numbers, or makes them."""
+        places = self._places() if len(numbers) else {}
+        self.computed.update((name, places.get(name, -1)) for name in map(_name, numbers))
+
+    def _places(self) -> dict[str, int]:
+        return {_name(number.data): place for place, number in enumerate(self.numbers)}
+
+    def remember(self, what: str, said: str) -> None:
+        """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
+        if self.is_kept:
+            cache.put(text([said, self.computed]).encode(), what, *self.key)
+
+    def recall(self, what: str) -> str | None:
+        """What was to be remembered of the program; None if nothing was, or of other numbers."""
+        entry = cache.get(what, *self.key)
+        if entry is None:
+            return None
+        said, computed = json.loads(entry)
+        places = self._places()
+        return said if all(places.get(name, -1) == place for name, place in computed.items()) else None
 
     def take(self, module: ModuleOp) -> bool:
         """Put into the module what was made of it before, and warn as then. False if nothing is kept."""
         entry = cache.get(*self.key)
         if entry is None:
             return False
-        kept = json.loads(entry)
+        kept, self.is_kept = json.loads(entry), True
         taken(kept, module, self.columns.place)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
@@ -110,14 +149,15 @@ class Sought(Struct):
         """Keep what is made of the module meanwhile."""
         with watched() as found:
             yield
-        numbers = {_content(number): place for place, number in enumerate(self.numbers)}
+        numbers = {content(number): place for place, number in enumerate(self.numbers)}
         left = _numbers(nested([module]))
         try:
-            which = [numbers[_content(number)] for number in left.values()]
+            which = [numbers[content(number)] for number in left.values()]
             entry = written(module, found, (), self.columns.rank, partial(_seen, left))
         except (Unkept, LookupError):  # of a number or a column that the program has not
             return
         cache.put(text({"numbers": which, **entry}).encode(), *self.key)
+        self.is_kept = True
 
 
 def sought(module: ModuleOp, *said: str) -> Sought | None:
@@ -128,8 +168,7 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     if len(ops) < WORTH:
         return None
     numbers = _numbers(ops)
-    distinct = {_content(number): number for number in numbers.values()}
-    places = {content: place for place, content in enumerate(distinct)}
+    distinct, which = told_apart(numbers.values())
     columns = Columns.of(ops)
     try:
         seen = partial(_seen, numbers)
@@ -137,9 +176,20 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
         attributes = attributes_of(module)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
-    which = [places[_content(number)] for number in numbers.values()]
-    key = ("program", *said, text([attributes, titles(program), which]), text(program))
-    return Sought(key, [*distinct.values()], columns)
+    told = digest(*said, text([attributes, titles(program), which]), text(program))
+    return Sought(("program", told), distinct, columns, which)
+
+
+def told_apart(numbers: Iterable[Dense]) -> tuple[list[Dense], list[int]]:
+    """The distinct ones of some numbers, and for each which of these it is."""
+    places = dict[tuple[str, bytes], int]()
+    which, distinct = list[int](), list[Dense]()
+    for number in numbers:
+        place = places.setdefault(content(number), len(places))
+        which.append(place)
+        if place == len(distinct):
+            distinct.append(number)
+    return distinct, which
 
 
 def _numbers(ops: Iterable[Operation]) -> dict[Operation, Dense]:
@@ -153,7 +203,12 @@ def _has_value(op: Operation) -> bool:
     return _VALUE in op.properties or _VALUE in op.attributes
 
 
-def _content(number: Dense) -> tuple[str, bytes]:
+def _name(number: NDArray[Any]) -> str:
+    """Another for other numbers, and for those of other types."""
+    return f"{number.dtype.str} {number.dtype.name} {number.tobytes().hex()}"
+
+
+def content(number: Dense) -> tuple[str, bytes]:
     """Equal for equal numbers of one type."""
     return number.data.dtype.str, number.data.tobytes()
 
