@@ -19,6 +19,7 @@ from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes.pipeline import STAGES
+from shardc.proof import LARGE
 
 if TYPE_CHECKING:
     from shardc.frontend.onnx.lowering import Lowering
@@ -49,7 +50,6 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
     """What a program becomes at a stage, or for a target; with `proved` the verdict on it."""
     if stage in STAGES:
         return _stage_text(read(text, options), options, stage), None
-    from shardc.proof.demand import ask
     from shardc.rewrite.kept_module import watched
     from shardc.rewrite.kept_text import unread
 
@@ -57,6 +57,8 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
     found = _restored(seen, text, options, stage, proved) if seen else None
     if found is not None:
         return found
+    from shardc.proof.demand import ask
+
     with watched() as reading:
         module = read(text, options)
     kept = seek(module, options)
@@ -73,8 +75,6 @@ def _restored(
 ) -> tuple[str, str | None] | None:
     """The same of a text that was read before, but for its numbers; None if the cache folder has it not, or
     what it has is to be proved anew."""
-    from shardc.proof.demand import LARGE
-
     kept = seen.find()
     verdict = kept.recall(LARGE) if kept and proved else None
     if kept is None or (proved and verdict is None):

@@ -18,14 +18,11 @@ from shardc.analysis.sizes import has_absolute
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
-from shardc.proof import VARIABLE, default
+from shardc.proof import LARGE, VARIABLE, default
 from shardc.proof.prove import prove
 from shardc.proof.report import brief, lines
 from shardc.proof.verdict import Verdict
 from shardc.rewrite.kept_program import Sought
-
-LARGE = "too large"
-"""What the cache folder calls the line on a program that is too large to be proved by a command."""
 
 
 class Asked(Struct, frozen=True):

@@ -5,11 +5,11 @@
         with kept.made(module):
             …                                   # compile it, but for the pass that computes with numbers
 
-A float is any number until then, as long as it is none with a meaning of its own (planning/program/
-canonical.py). What a program becomes may depend on which of its numbers are equal, and on no more: the key is
-all else of the program, and for each number which one of the distinct numbers it is. So what was made of it
-is found after an edit of a rate or a scale, wherever that stands, if no two are equal now that were not, or
-the other way round. Numbers that are there now are put into it.
+A float is any number until then, as long as it is none with a meaning of its own (graph/any_number.py). What
+a program becomes may depend on which of its numbers are equal, and on no more: the key is all else of the
+program, and for each number which one of the distinct numbers it is. So what was made of it is found after
+an edit of a rate or a scale, wherever that stands, if no two are equal now that were not, or the other way
+round. Numbers that are there now are put into it.
 
 Likewise with columns, which move when a number before them has more digits: in the key each is its rank among
 those of its line.
@@ -41,8 +41,8 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.graph import Dense
+from shardc.graph.any_number import is_any
 from shardc.ops import hlo
-from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.kept_module import (
     Key,
@@ -96,10 +96,12 @@ class Columns(Struct):
 
 
 class Sought(Struct):
-    """What a program is compiled to, as far as the folder has it: the key, the distinct numbers and columns of
-    the program, and for each number which one it is. computed: the numbers that the last pass computed with
-    or made, each with its place among the distinct ones; -1 for one that is not there. is_kept: whether the
-    folder has it by now."""
+    """What a program is compiled to, as far as the folder has it.
+
+    That is the key, the distinct numbers of the program, its columns, and for each number which one it is.
+    computed: the numbers that the last pass computed with or made, each with its place among the distinct
+    ones; -1 for one that is not there. is_kept: whether the folder has what was made, for all numbers.
+    """
 
     key: Key
     numbers: Sequence[Dense]

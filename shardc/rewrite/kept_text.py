@@ -25,9 +25,9 @@ from msgspec import Struct
 from shardc import cache, outcome
 from shardc.dialects.dense import number
 from shardc.graph import Dense
+from shardc.graph.any_number import is_any
 from shardc.graph.types import DTYPES
 from shardc.options import Options
-from shardc.planning.program.canonical import is_any
 from shardc.rewrite.kept_module import Key, Watched, said_of, say, text
 from shardc.rewrite.kept_program import Columns, Sought, content, told_apart
 
