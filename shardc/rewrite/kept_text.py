@@ -53,14 +53,17 @@ class Unread(Struct, frozen=True):
             return None
         kept = json.loads(entry)
         say(kept["said"])
-        columns = Columns({(file, line): held for file, line, held in kept["columns"]})
+        lines = ((file, each) for file, held in kept["columns"].items() for each in held)
+        columns = Columns({(file, line): held for file, (line, held) in lines})
         return Sought(tuple(kept["key"]), self.numbers, columns, self.which)
 
     def keep(self, kept: Sought, made: Watched) -> None:
         """Keep what was read, if its numbers are those of the text, in the same order."""
         if [self.which, *map(content, self.numbers)] != [kept.which, *map(content, kept.numbers)]:
             return
-        columns = [[file, line, held] for (file, line), held in kept.columns.of_line.items()]
+        columns = dict[str, list[tuple[int, list[int]]]]()
+        for (file, line), held in kept.columns.of_line.items():
+            columns.setdefault(file or "", []).append((line, held))
         entry = {"key": kept.key, "columns": columns, "said": said_of(made.warnings)}
         cache.put(text(entry).encode(), *self.key)
 

@@ -189,6 +189,16 @@ def test_a_program_that_is_too_large_to_be_proved(
 
 
 @pytest.mark.usefixtures("folder")
+def test_so_it_is_in_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    after = PROGRAM.replace("0.25", "0.3")
+    monkeypatch.setattr(default, "by_command", lambda *_: 100)
+    found = without_cache(after, proved=True)
+    compiled(PROGRAM, proved=True)
+    monkeypatch.setattr(default, "prove", lambda *_, **__: pytest.fail("proved"))
+    assert compiled(after, proved=True) == found
+
+
+@pytest.mark.usefixtures("folder")
 def test_what_was_proved_is_proved_again(reads: list[str]) -> None:
     assert (compiled(TEXT, proved=True)[1] or "").startswith("proved")
     reads.clear()
