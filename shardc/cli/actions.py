@@ -79,7 +79,7 @@ def _restored(
     verdict = kept.recall(LARGE) if kept and proved else None
     if kept is None or (proved and verdict is None):
         return None
-    register_source(options.file, text)
+    register_source(options.file, text.removeprefix("\ufeff"))  # as reading it does
     local = restored(kept)
     return local and (emit(local, stage, options.process_data, options.comments), verdict)
 
