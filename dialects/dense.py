@@ -87,8 +87,13 @@ def parse_literal(body: str, type: TensorType[Attribute]) -> DenseAttr:
     elif body.startswith("["):
         data = _filled(list(_elements(body, shape)), dtype, shape)
     else:
-        data = _array([body], dtype).reshape(())
+        data = number(body, dtype)
     return dense_attr(Dense(data, shape), type)
+
+
+def number(word: str, dtype: np.dtype) -> NDArray[np.generic]:
+    """A scalar from how it is written; ValueError if it does not fit."""
+    return _array([word], dtype).reshape(())
 
 
 def _size(shape: tuple[int, ...]) -> int:

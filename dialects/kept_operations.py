@@ -3,8 +3,8 @@
     kept = written(ops)                  # of a module, which use no values from around them
     read(kept, make_context())           # the same operations, in no block
 
-Every distinct attribute, type and place is written once; values are numbers in the order in which they are
-made. An operation is
+Every distinct attribute, type and place is written once, also where others are made of it; values are numbers
+in the order in which they are made. An operation is
 
     [kind, operands, attributes, place, names of results, regions]
 
@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, cast
 
+from msgspec import Struct
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardc.dialects import kept_attributes
@@ -25,6 +26,7 @@ from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.convert import python_of
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import SourceLoc, source_of
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.graph.types import Location
 
 Kept = dict[str, Any]
@@ -122,10 +124,45 @@ class _Writer:
         if known is None:  # the attribute is kept, so that no other gets its id
             number = self.numbers.get(attr)
             if number is None:
+                form = self.form(attr)  # which may be of others, that are written first
                 number = self.numbers[attr] = len(self.attributes)
-                self.attributes.append(_attribute(attr, self.back))
+                self.attributes.append(form)
             known = self.seen[id(attr)] = attr, number
         return known[1]
+
+    def form(self, attr: Attribute) -> Any:
+        """What stands for an attribute; for one of others their numbers."""
+        held = _HELD.get(type(attr))
+        if held is None:
+            return _attribute(attr, self.back)
+        return {held.name: [self.attribute(part) for part in held.parts(attr)]}
+
+
+class _Held(Struct, frozen=True):
+    """How attributes of one kind are made of others: what they are called, their parts, and back."""
+
+    name: str
+    parts: Callable[[Any], Iterable[Attribute]]
+    made: Callable[[list[Any]], Attribute]
+
+
+_HELD: dict[type[Attribute], _Held] = {
+    ArrayAttr: _Held("array", lambda attr: attr.data, ArrayAttr),
+    DictionaryAttr: _Held(
+        "named",
+        lambda attr: (part for key, held in attr.data.items() for part in (StringAttr(key), held)),
+        lambda parts: DictionaryAttr(
+            {key.data: held for key, held in zip(parts[::2], parts[1::2], strict=True)}
+        ),
+    ),
+    FunctionType: _Held("function", lambda attr: attr.parameters, FunctionType.new),
+    ShardingPerValueAttr: _Held(
+        "shardings",
+        lambda attr: map(ShardingAttr, attr.data),
+        lambda parts: ShardingPerValueAttr(tuple(part.data for part in parts)),
+    ),
+}
+_MADE = {held.name: held.made for held in _HELD.values()}
 
 
 def _attribute(attr: Attribute, back: bool) -> Any:
@@ -143,21 +180,26 @@ def _attribute(attr: Attribute, back: bool) -> Any:
     return kept
 
 
-def _read_attribute(kept: Any, place: Callable[[Location], Location]) -> Attribute:
-    if isinstance(kept, str):
-        return StringAttr(kept)
-    if isinstance(kept, list):
-        return kept_attributes.read(cast("list[Any]", kept))
-    if "integers" in kept:
-        return integers(kept["integers"])
-    return source_of(place(Location(*kept["place"])))
-
-
 class _Reader:
     def __init__(self, kept: Kept, context: Context, place: Callable[[Location], Location]) -> None:
-        self.attributes = [_read_attribute(attr, place) for attr in kept["attributes"]]
+        self.place = place
+        self.attributes: list[Attribute] = []
+        for attr in kept["attributes"]:
+            self.attributes.append(self.attribute(attr))
         self.kinds = [self.kind(context, *kind) for kind in kept["kinds"]]
         self.values: list[SSAValue] = []
+
+    def attribute(self, kept: Any) -> Attribute:
+        if isinstance(kept, str):
+            return StringAttr(kept)
+        if isinstance(kept, list):
+            return kept_attributes.read(cast("list[Any]", kept))
+        ((kind, held),) = cast("dict[str, list[Any]]", kept).items()
+        if kind == "integers":
+            return integers(held)
+        if kind == "place":
+            return source_of(self.place(Location(*held)))
+        return _MADE[kind]([self.attributes[number] for number in held])
 
     def kind(self, context: Context, name: str, types: Sequence[int], properties: Sequence[Any]) -> _Kind:
         return context.get_op(name), [self.attributes[type] for type in types], self.named(properties)

@@ -144,12 +144,16 @@ def run_to(
             verify(module)
 
 
-def compute(module: ModuleOp) -> None:
-    """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out."""
+def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = None) -> None:
+    """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out.
+
+    told: as that pass has it.
+    """
     (entry,) = (entry for entry in PIPELINE if entry.name == COMPUTING)
     each = _each()
     with no_garbage_collection():
-        _Run(SharedGraph(module, checked=each), {}, each).plainly([entry])
+        options = {} if told is None else {COMPUTING: {"told": told}}
+        _Run(SharedGraph(module, checked=each), options, each).plainly([entry])
         verify(module)
 
 

@@ -21,8 +21,9 @@ product is not transposed but the product (transposed_totals.py), equal operatio
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -37,7 +38,15 @@ from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.constants import computed, is_splat, moved, no_remainder, repeated, splat_of
+from shardc.rewrite.constants import (
+    computed,
+    computed_with,
+    is_splat,
+    moved,
+    no_remainder,
+    repeated,
+    splat_of,
+)
 from shardc.rewrite.equal_bodies import merge_equal_bodies
 from shardc.rewrite.equal_groups import merge_equal_groups
 from shardc.rewrite.equal_results import merge_equal_results
@@ -52,10 +61,15 @@ from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 REASON = "shardc.reason"
 
 
+@dataclass(frozen=True)
 class SimplifyLocal(GraphPass):
-    """Identities, equal operations, unused ones."""
+    """Identities, equal operations, unused ones.
+
+    `told` is given numbers that were computed with, and what they gave.
+    """
 
     name = "simplify-local"
+    told: Callable[[Sequence[Any]], None] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
         module, builder = shared.module, IRBuilder(shared.module)
@@ -67,6 +81,8 @@ class SimplifyLocal(GraphPass):
             if replacement is None:
                 written = (write(op, builder) for write in WRITTEN)
                 replacement = next(filter(None, written), None) or total_of_transposed(op)
+                if self.told is not None:
+                    self.told(computed_with(op, replacement))
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)

@@ -15,12 +15,13 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.options import BEST, Options
-from shardc.outcome import said_of
+from shardc.outcome import stated
 from shardc.passes.pipeline import COMPUTING, compute, run_to
 from shardc.planning.machines import Machine, load, with_axes
 
 if TYPE_CHECKING:
     from shardc.report.placement import Placement
+    from shardc.rewrite.kept_program import Sought
 
 
 def machine_of(options: Options) -> Machine | None:
@@ -111,22 +112,36 @@ def placed(module: ModuleOp, options: Options) -> Placement | None:
     return place(module, machine, lambda trial: by_memory(trial, options))
 
 
-def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
-    """Take a module to a stage, in place; what it is there."""
+def seek(module: ModuleOp, options: Options) -> Sought | None:
+    """What is to be looked for of a module in the cache folder before it is compiled; None if nothing is."""
+    from shardc.rewrite.kept_program import sought
+
+    return sought(module, *stated(options))
+
+
+def lower(module: ModuleOp, options: Options, stage: str = "local", kept: Sought | None = None) -> Graph:
+    """Take a module to a stage, in place; what it is there. kept: what `seek` gave, if it was asked."""
     if stage != "local":
         placed(module, options)
         told = by_memory(module, options) if stage == "collectives" else by_pass(options)
         run_to(make_context(), module, stage, options=told)
         return snapshot(module).graph
-    from shardc.rewrite.kept_program import sought
-
-    kept = sought(module, *said_of(options))
+    kept = kept or seek(module, options)
     if kept is None or not kept.take(module):
         with kept.made(module) if kept else nullcontext():
             placed(module, options)
             told = by_memory(module, options)
             run_to(make_context(), module, stage, options=told, without=(COMPUTING,), verified=False)
-    compute(module)
+    compute(module, kept and kept.told)
+    return snapshot(module).graph
+
+
+def restored(kept: Sought) -> Graph | None:
+    """A program at the stage local, from the cache folder; None if that has it not."""
+    module = ModuleOp([])
+    if not kept.take(module):
+        return None
+    compute(module, kept.told)
     return snapshot(module).graph
 
 

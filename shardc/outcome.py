@@ -29,10 +29,10 @@ def key(text: str, options: Options, *more: str) -> tuple[str, ...] | None:
     mentioned = sorted({*_PYTHON_FILE.findall(text)})
     if any("\\" in file for file in mentioned):
         return None
-    return ("compiled", *more, text, *said_of(options), *(f"{file} {_digest(file)}" for file in mentioned))
+    return ("compiled", *more, text, *stated(options), *(f"{file} {_digest(file)}" for file in mentioned))
 
 
-def said_of(options: Options) -> list[str]:
+def stated(options: Options) -> list[str]:
     """The options, with what is in a machine's file."""
     tables = {
         "defines": sorted((options.defines or {}).items()),

@@ -13,14 +13,17 @@ from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
-from shardc.compilation import by_memory, counted_on, emit, lower, machine_of, placed
+from shardc.compilation import by_memory, counted_on, emit, lower, machine_of, placed, restored, seek
+from shardc.diagnostics import register_source
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes.pipeline import STAGES
+from shardc.proof import LARGE
 
 if TYPE_CHECKING:
     from shardc.frontend.onnx.lowering import Lowering
+    from shardc.rewrite.kept_text import Unread
 
 WAY_OUT = "--no-prove writes"
 """How to have a program that is proved to be wrong."""
@@ -45,17 +48,40 @@ def compile(given: argparse.Namespace, options: Options, stage: str, proved: boo
 
 def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str, str | None]:
     """What a program becomes at a stage, or for a target; with `proved` the verdict on it."""
-    module = read(text, options)
     if stage in STAGES:
-        return _stage_text(module, options, stage), None
-    if not proved:
-        return emit(lower(module, options), stage, options.process_data, options.comments), None
+        return _stage_text(read(text, options), options, stage), None
+    from shardc.rewrite.kept_module import watched
+    from shardc.rewrite.kept_text import unread
+
+    seen = unread(text, options)
+    found = _restored(seen, text, options, stage, proved) if seen else None
+    if found is not None:
+        return found
     from shardc.proof.demand import ask
 
-    asked = ask(module, None)
-    local = lower(module, options)
+    with watched() as reading:
+        module = read(text, options)
+    kept = seek(module, options)
+    if seen and kept:
+        seen.keep(kept, reading)
+    asked = ask(module, None if proved else False, kept)
+    local = lower(module, options, "local", kept)
     made = emit(local, stage, options.process_data, options.comments)
     return made, asked.answer(local, made, stage, WAY_OUT)
+
+
+def _restored(
+    seen: Unread, text: str, options: Options, stage: str, proved: bool
+) -> tuple[str, str | None] | None:
+    """The same of a text that was read before, but for its numbers; None if the cache folder has it not, or
+    what it has is to be proved anew."""
+    kept = seen.find()
+    verdict = kept.recall(LARGE) if kept and proved else None
+    if kept is None or (proved and verdict is None):
+        return None
+    register_source(options.file, text.removeprefix("\ufeff"))  # as reading it does
+    local = restored(kept)
+    return local and (emit(local, stage, options.process_data, options.comments), verdict)
 
 
 def _stage_text(module: ModuleOp, options: Options, stage: str) -> str:

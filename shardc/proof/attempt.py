@@ -30,7 +30,7 @@ def attempt(
         return _at(reduced(whole, local, short=False), full, seed, most, built) if again else found
     except Large as error:
         if found.verdict is Verdict.DIFFERS and not shapes.exact:
-            raise Large(f"on shorter axes, along which it sums, it differs; {error}") from error
+            raise Large(f"on shorter axes, along which it sums, it differs; {error}", drawn=True) from error
         return found
 
 

@@ -48,6 +48,9 @@ class Classes(Struct):
 
     def find(self, key: Key) -> tuple[Key, Fraction]:
         """The class's first member, and the key's inner elements for one of it."""
+        known = self.above[key]
+        if self.above[known[0]][0] == known[0]:
+            return known
         path: list[Key] = []
         while self.above[key][0] != key:
             path.append(key)
@@ -76,7 +79,7 @@ class Classes(Struct):
         (a, x), (b, y) = self.find(left), self.find(right)
         if a != b:
             self.above[a] = (b, _ONE if ratio == 1 and x is y else ratio * y / x)
-        elif x != ratio * y:
+        elif (ratio != 1 or x is not y) and x != ratio * y:
             self.pin(left, "it is merged with itself")
 
     def pin(self, key: Key, reason: str) -> None:

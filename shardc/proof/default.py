@@ -32,10 +32,15 @@ def verdict(whole: Graph, local: Graph, way_out: str, most: int) -> str:
 
     most: the work up to which they are proved.
     """
+    return brief(proof_of(whole, local, way_out, most))
+
+
+def proof_of(whole: Graph, local: Graph, way_out: str, most: int) -> Proof:
+    """The proof of which `verdict` is the line."""
     proof = prove(whole, local, most=most)
     if proof.verdict is Verdict.DIFFERS:
         raise _error(proof, way_out)
-    return brief(proof)
+    return proof
 
 
 def by_command(whole: Graph, local: Graph) -> int:

@@ -14,21 +14,27 @@ import os
 from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
+from shardc.analysis.sizes import has_absolute
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
-from shardc.proof import VARIABLE, default
+from shardc.proof import LARGE, VARIABLE, default
 from shardc.proof.prove import prove
 from shardc.proof.report import brief, lines
 from shardc.proof.verdict import Verdict
+from shardc.rewrite.kept_program import Sought
 
 
 class Asked(Struct, frozen=True):
-    """The global program, as it was before it was compiled, and whether all is to be proved."""
+    """The global program, as it was before it was compiled, and whether all is to be proved.
+
+    kept: what the cache folder has of the program.
+    """
 
     whole: Graph | None = None
     said: str | None = None
     all: bool = False
+    kept: Sought | None = None
 
     def answer(self, local: Graph, text: str, target: str, way_out: str | None = None) -> str | None:
         """What is claimed, in a line, or why nothing is; None if nothing was asked.
@@ -37,19 +43,35 @@ class Asked(Struct, frozen=True):
         ShardcError where the programs differ.
         """
         if self.whole is None:
+            if self.kept is not None and self.said is not None:
+                self.kept.remember(LARGE, self.said)
             return self.said
         if self.all:
             return demand(self.whole, local, text, target)
         most = (default.by_command if way_out else default.in_process)(self.whole, local)
-        return default.verdict(self.whole, local, way_out or "prove=False gives", most)
+        proof = default.proof_of(self.whole, local, way_out or "prove=False gives", most)
+        if self.kept is not None and proof.undrawn and not _have_absolute(self.whole, local):
+            self.kept.remember(LARGE, brief(proof))
+        return brief(proof)
 
 
-def ask(module: ModuleOp, prove: bool | None) -> Asked:
-    """Keep a module of stage ir for a proof: of all, or with None of what is small, where VARIABLE allows."""
+def _have_absolute(*graphs: Graph) -> bool:
+    return any(has_absolute(function.body) for graph in graphs for function in graph.functions.values())
+
+
+def ask(module: ModuleOp, prove: bool | None, kept: Sought | None = None) -> Asked:
+    """Keep a module of stage ir for a proof: of all, or with None of what is small, where VARIABLE allows.
+
+    kept: what the cache folder has of the program, where a command asks; a program that is too large is so
+    whatever numbers are in it.
+    """
     if prove is False or (prove is None and os.environ.get(VARIABLE) == "off"):
         return Asked()
+    known = kept.recall(LARGE) if kept is not None and prove is None else None
+    if known is not None:
+        return Asked(said=known)
     said = None if prove else default.too_many(sum(1 for _ in module.walk()))
-    return Asked(said=said) if said else Asked(snapshot(module).graph, all=prove is True)
+    return Asked(None if said else snapshot(module).graph, said, prove is True, kept)
 
 
 def demand(whole: Graph, local: Graph, text: str, target: str) -> str:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -130,7 +131,7 @@ def made_anywhere(region: Region) -> dict[int, Node]:
     return {**spread, **constants(region)}
 
 
-class Stretch(Struct, frozen=True):
+class Stretch(Struct, frozen=True, dict=True):
     """Operations in a row, without what can be made anywhere; `again` is what of that they use, by value,
     each after what it is made of.
     """
@@ -138,6 +139,7 @@ class Stretch(Struct, frozen=True):
     nodes: Sequence[Node]
     again: dict[int, Node]
 
+    @cached_property
     def inputs(self) -> list[int]:
         """The values from outside, in order of use."""
         made = {value for node in self.nodes for value in node.results}
@@ -157,7 +159,7 @@ def outlined(
     results: numbers among the values that a stretch makes. The stretches do the same, up to names.
     """
     first = stretches[0]
-    names = {value: copy.value(value) for value in first.inputs()}
+    names = {value: copy.value(value) for value in first.inputs}
     arguments = tuple(names.values())
     body = [copy.copied(node, names) for node in made_late(first.nodes, first.again)]
     made = first.values()
@@ -169,7 +171,7 @@ def outlined(
     for stretch in stretches:
         made = stretch.values()
         call = copy.node(
-            name, tuple(stretch.inputs()), tuple(made[number] for number in results), stretch.nodes[0]
+            name, tuple(stretch.inputs), tuple(made[number] for number in results), stretch.nodes[0]
         )
         calls[stretch.nodes[-1].id] = call
     gone = {node.id for stretch in stretches for node in stretch.nodes} - calls.keys()
@@ -179,7 +181,7 @@ def outlined(
 
 def uses(node: Node) -> tuple[int, ...]:
     """The values that a node reads, those inside of it among them."""
-    return (*node.operands, *captures(node))
+    return (*node.operands, *captures(node)) if node.regions else node.operands
 
 
 def made_late(nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:

@@ -83,7 +83,7 @@ def layers(whole: Graph, local: Graph) -> Layers | None:
             stretches = [pair[number] for pair in pairs]
             made = side.outline(f"equal.{kind}", stretches)
             calls[number].update((node, (kind, place)) for place, node in enumerate(made))
-            rows = zip(*(stretch.inputs() for stretch in stretches), strict=True)
+            rows = zip(*(stretch.inputs for stretch in stretches), strict=True)
             fixed[number][kind] = frozenset(n for n, row in enumerate(rows) if len(set(row)) == 1)
     for side, region in zip(sides, old, strict=True):
         settled = Region(side.region.args, made_late(side.region.nodes, side.anywhere))

@@ -34,14 +34,16 @@ def prove(
     reason = incomparable(whole, local, manual)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
+    drawn = False
     try:
         built = layers(whole, local)
         found = None if built is None else _by_layers(built, whole, seed, most)
+        drawn = built is not None
         found = found or _attempt(whole, local, whole, seed, most)
         unlike = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
         return replace(found, in_full=unlike)
     except Large as error:
-        return Proof(Verdict.NOT_PROVED, str(error))
+        return Proof(Verdict.NOT_PROVED, str(error), undrawn=not (drawn or error.drawn))
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
     except RecursionError:

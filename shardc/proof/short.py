@@ -12,7 +12,11 @@ SHORT_TIMES = 3
 
 
 class Large(Exception):
-    """Programs are too large; says why."""
+    """Programs are too large; says why. drawn: that was seen when draws had been made before."""
+
+    def __init__(self, why: str, drawn: bool = False) -> None:
+        super().__init__(why)
+        self.drawn = drawn
 
 
 def limit_of(full: Graph, most: int) -> int:

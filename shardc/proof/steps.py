@@ -111,7 +111,7 @@ class Steps:
     def flow(self, stretch: Stretch) -> Key:
         """What two stretches have in common that do the same."""
         names: dict[int, Hashable] = {v: ("made", n) for n, v in enumerate(stretch.values())}
-        names |= {value: ("from", number) for number, value in enumerate(stretch.inputs())}
+        names |= {value: ("from", number) for number, value in enumerate(stretch.inputs)}
         for value, node in stretch.again.items():
             constant = value in self.constants
             names[value] = ("constant", self.constant(value)) if constant else self._flow(node, names)

@@ -34,6 +34,8 @@ class Proof(Struct, frozen=True):
     once, how many there are, of how many operations, and the line of the first; layers_made: for each draw.
     in_full: the same of equal layers that were found and are run in full.
     results: what makes those of each draw. as_local: an emitted text is equal to the per-device program.
+    undrawn: the programs are too large, which was seen before anything was drawn; it does not depend on which
+    floats are in them, but where these tell that absolute values are none.
     """
 
     verdict: Verdict
@@ -57,6 +59,7 @@ class Proof(Struct, frozen=True):
     in_full: tuple[tuple[int, int, int], ...] = ()
     layers_made: tuple[Mapping[int, tuple[Array, ...]], ...] = ()
     as_local: bool = False
+    undrawn: bool = False
 
     @property
     def fails(self) -> bool:

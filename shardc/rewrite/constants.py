@@ -106,6 +106,14 @@ def element_made(op: Operation, held: Sequence[Any]) -> Any:
     return np.asarray(found)[()] if exact else None
 
 
+def computed_with(op: Operation, replacement: SSAValue | None) -> list[Any]:
+    """The numbers on which it depends whether `computed` gives that in place of an operation, and itself."""
+    held = [splat_of(value) for value in op.operands] if op.name in _EXACT else [None]
+    if any(value is None for value in held):
+        return []
+    return held if replacement is None else [*held, splat_of(replacement)]
+
+
 def moved(op: Operation, builder: IRBuilder) -> SSAValue | None:
     """A new constant in the place of what moves, joins or pads one number that is everywhere."""
     count = _MOVED.get(op.name)

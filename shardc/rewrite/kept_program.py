@@ -5,48 +5,56 @@
         with kept.made(module):
             …                                   # compile it, but for the pass that computes with numbers
 
-A float is any number until then, as long as it is none with a meaning of its own (planning/program/
-canonical.py). What a program becomes may depend on which of its numbers are equal, and on no more: the key is
-all else of the program, and for each number which one of the distinct numbers it is. So what was made of it
-is found after an edit of a rate or a scale, wherever that stands, if no two are equal now that were not, or
-the other way round. Numbers that are there now are put into it.
+A float is any number until then, as long as it is none with a meaning of its own (graph/any_number.py). What
+a program becomes may depend on which of its numbers are equal, and on no more: the key is all else of the
+program, and for each number which one of the distinct numbers it is. So what was made of it is found after
+an edit of a rate or a scale, wherever that stands, if no two are equal now that were not, or the other way
+round. Numbers that are there now are put into it.
 
 Likewise with columns, which move when a number before them has more digits: in the key each is its rank among
 those of its line.
 
-Passes make no such numbers of their own. Where one is in what was made that is not in the program, nothing is
-kept. An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), for each
-number which one it is, what the compilation warned of, and the effort of planning, which counts again.
+Passes make no such numbers of their own. Where one is in what was made that is not in the program, nothing
+is kept. An entry is the module with what came of making it (kept_module.py), and for each number which one it
+is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, structs
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import Diagnostic, Location, collecting, titles_of, warn
-from shardc.dialects import kept_attributes, kept_operations
-from shardc.dialects.context import make_context
+from shardc.diagnostics import Location
+from shardc.dialects import kept_operations
 from shardc.dialects.convert import dense
 from shardc.dialects.kept_attributes import Unkept
-from shardc.dialects.locations import location_of, source_of
+from shardc.dialects.locations import location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.graph import Dense
+from shardc.graph.any_number import is_any
 from shardc.ops import hlo
-from shardc.planning.effort import counting, spend
-from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-
-Key = tuple[str, ...]
+from shardc.rewrite.kept_module import (
+    Key,
+    attributes_of,
+    digest,
+    placed_by,
+    taken,
+    text,
+    titles,
+    watched,
+    written,
+)
 
 WORTH = 500
 """Operations: fewer are compiled about as quickly as they are looked up."""
@@ -82,62 +90,76 @@ class Columns(Struct):
             raise LookupError from None
         return structs.replace(loc, col=rank)
 
-    def ranked(self, attr: Attribute) -> Attribute:
-        """The place, so, that a location of any kind means."""
-        return source_of(self.rank(location_of(attr)))
-
     def place(self, loc: Location) -> Location:
         """The place with this rank of a column."""
         return structs.replace(loc, col=self.of_line[loc.file, loc.line][loc.col]) if loc.file else loc
 
 
 class Sought(Struct):
-    """What a program is compiled to, as far as the folder has it: the key, and the program's numbers and
-    columns."""
+    """What a program is compiled to, as far as the folder has it.
+
+    That is the key, the distinct numbers of the program, its columns, and for each number which one it is.
+    computed: the numbers that the last pass computed with or made, each with its place among the distinct
+    ones; -1 for one that is not there. is_kept: whether the folder has what was made, for all numbers.
+    """
 
     key: Key
     numbers: Sequence[Dense]
     columns: Columns
+    which: Sequence[int]
+    computed: dict[str, int] = {}
+    is_kept: bool = False
+
+    def told(self, numbers: Sequence[NDArray[Any]]) -> None:
+        """The last pass computes with these numbers, or makes them."""
+        places = self._places() if len(numbers) else {}
+        self.computed.update((name, places.get(name, -1)) for name in map(_name, numbers))
+
+    def _places(self) -> dict[str, int]:
+        return {_name(number.data): place for place, number in enumerate(self.numbers)}
+
+    def remember(self, what: str, said: str) -> None:
+        """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
+        if self.is_kept:
+            cache.put(text([said, self.computed]).encode(), what, *self.key)
+
+    def recall(self, what: str) -> str | None:
+        """What was to be remembered of the program; None if nothing was, or of other numbers."""
+        entry = cache.get(what, *self.key)
+        if entry is None:
+            return None
+        said, computed = json.loads(entry)
+        places = self._places()
+        return said if all(places.get(name, -1) == place for name, place in computed.items()) else None
 
     def take(self, module: ModuleOp) -> bool:
         """Put into the module what was made of it before, and warn as then. False if nothing is kept."""
         entry = cache.get(*self.key)
         if entry is None:
             return False
-        kept, block = json.loads(entry), module.body.block
-        for op in list(block.ops):
-            op.detach()
-        block.add_ops(kept_operations.read(kept["program"], make_context(), self.columns.place))
+        kept, self.is_kept = json.loads(entry), True
+        taken(kept, module, self.columns.place)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
         for op, number in zip(left, which, strict=True):
             held = Dense(self.numbers[number].data, type_of(op.results[0].type).shape)
             op.properties[_VALUE] = dense(held)
-        module.attributes = dict(cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data)
-        say(kept["said"], self.columns.place)
-        spend(kept["effort"])
         return True
 
     @contextmanager
     def made(self, module: ModuleOp) -> Generator[None]:
         """Keep what is made of the module meanwhile."""
-        with counting() as effort, collecting() as warnings:
+        with watched() as found:
             yield
-        for each in warnings:
-            warn(each.message, each.loc, each.hint)
-        numbers = {_content(number): place for place, number in enumerate(self.numbers)}
-        left, ranked = _numbers(nested([module])), self.columns.ranked
+        numbers = {content(number): place for place, number in enumerate(self.numbers)}
+        left = _numbers(nested([module]))
         try:
-            kept = {
-                "numbers": [numbers[_content(number)] for number in left.values()],
-                "program": kept_operations.written(module.body.block.ops, ranked, partial(_seen, left)),
-                "attributes": kept_attributes.written(DictionaryAttr(module.attributes)),
-                "said": said_of(warnings, self.columns.rank),
-                "effort": effort.entries,
-            }
+            which = [numbers[content(number)] for number in left.values()]
+            entry = written(module, found, (), self.columns.rank, partial(_seen, left))
         except (Unkept, LookupError):  # of a number or a column that the program has not
             return
-        cache.put(text(kept).encode(), *self.key)
+        cache.put(text({"numbers": which, **entry}).encode(), *self.key)
+        self.is_kept = True
 
 
 def sought(module: ModuleOp, *said: str) -> Sought | None:
@@ -148,19 +170,28 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     if len(ops) < WORTH:
         return None
     numbers = _numbers(ops)
-    distinct = {_content(number): number for number in numbers.values()}
-    places = {content: place for place, content in enumerate(distinct)}
+    distinct, which = told_apart(numbers.values())
     columns = Columns.of(ops)
     try:
         seen = partial(_seen, numbers)
-        program = kept_operations.written(module.body.block.ops, columns.ranked, seen, back=False)
-        attributes = kept_attributes.written(DictionaryAttr(module.attributes))
+        program = kept_operations.written(module.body.block.ops, placed_by(columns.rank), seen, back=False)
+        attributes = attributes_of(module)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
-    titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]
-    which = [places[_content(number)] for number in numbers.values()]
-    key = ("program", *said, text([attributes, titles, which]), text(program))
-    return Sought(key, [*distinct.values()], columns)
+    told = digest(*said, text([attributes, titles(program), which]), text(program))
+    return Sought(("program", told), distinct, columns, which)
+
+
+def told_apart(numbers: Iterable[Dense]) -> tuple[list[Dense], list[int]]:
+    """The distinct ones of some numbers, and for each which of these it is."""
+    places = dict[tuple[str, bytes], int]()
+    which, distinct = list[int](), list[Dense]()
+    for number in numbers:
+        place = places.setdefault(content(number), len(places))
+        which.append(place)
+        if place == len(distinct):
+            distinct.append(number)
+    return distinct, which
 
 
 def _numbers(ops: Iterable[Operation]) -> dict[Operation, Dense]:
@@ -174,7 +205,12 @@ def _has_value(op: Operation) -> bool:
     return _VALUE in op.properties or _VALUE in op.attributes
 
 
-def _content(number: Dense) -> tuple[str, bytes]:
+def _name(number: NDArray[Any]) -> str:
+    """Another for other numbers, and for those of other types."""
+    return f"{number.dtype.str} {number.dtype.name} {number.tobytes().hex()}"
+
+
+def content(number: Dense) -> tuple[str, bytes]:
     """Equal for equal numbers of one type."""
     return number.data.dtype.str, number.data.tobytes()
 
@@ -184,28 +220,3 @@ def _seen(numbers: Mapping[Operation, Dense], op: Operation) -> dict[str, Attrib
     if op.name != hlo.constant.name or op not in numbers:
         return op.properties
     return {name: attr for name, attr in op.properties.items() if name != _VALUE}
-
-
-def _same(loc: Location) -> Location:
-    return loc
-
-
-def place(attr: Attribute) -> Attribute:
-    """The place that a location of any kind means, which is all that passes ask of it."""
-    return source_of(location_of(attr))
-
-
-def said_of(warnings: Iterable[Diagnostic], place: Callable[[Location], Location] = _same) -> list[Any]:
-    """Warnings as JSON; of where they are what `place` says."""
-    pairs = ((w, place(w.loc)) for w in warnings)
-    return [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs]
-
-
-def say(said: Iterable[Any], place: Callable[[Location], Location] = _same) -> None:
-    """Warn again, where `place` says."""
-    for message, where, hint in said:
-        warn(message, place(Location(*where)), hint)
-
-
-def text(kept: object) -> str:
-    return json.dumps(kept, separators=(",", ":"))

@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterator
-from math import isfinite
-
-import numpy as np
-from numpy.typing import NDArray
 
 from shardc.analysis.summed_copies import CALL
 from shardc.graph import Dense, Graph, Node, Op, Region
+from shardc.graph.any_number import is_any
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
 
@@ -33,8 +30,6 @@ GROUP = "shardc.group"
 
 TIMES = "shardc.times"
 """How many operations one stands for, where equal layers have been taken out."""
-
-_WIDE = ("bfloat16", "float16", "float32", "float64")  # narrower ones may have no infinities
 
 
 def likeness(op: Op) -> Hashable:
@@ -104,11 +99,3 @@ def _attribute(name: str, value: object) -> object:
     if name in _CONSTANTS and value.is_splat and is_any(value.data):
         return (*kind, "any")
     return (*kind, hashlib.sha256(value.data.tobytes()).hexdigest())
-
-
-def is_any(number: NDArray[np.generic]) -> bool:
-    """Whether it is a float that nothing is special about."""
-    if number.dtype.name not in _WIDE:
-        return False
-    value = float(number)
-    return isfinite(value) and value not in (0, 1, -1)

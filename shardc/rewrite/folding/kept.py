@@ -15,8 +15,8 @@ Numbers that are there are put into what is taken. All that passes may ask of th
 Where they made one of two, nothing is kept; so what they made would be the same were fewer of them equal, and
 it is taken if constants that are equal now were equal then.
 
-An entry is JSON: operations and attributes of the module (dialects/kept_operations.py), the constants of the
-folded program, what the passes warned of, and the effort of planning, which counts again.
+An entry is the module with what came of making it (rewrite/kept_module.py), and the constants of the folded
+program.
 """
 
 from __future__ import annotations
@@ -24,23 +24,21 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import collecting, titles_of, warn
+from shardc.diagnostics import Location
 from shardc.dialects import kept_attributes, kept_operations
-from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.ops import hlo
-from shardc.planning.effort import counting, spend
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
 from shardc.rewrite.folding.places import FOLDED, TOLD_APART
-from shardc.rewrite.kept_program import Key, place, said_of, say, text
+from shardc.rewrite.kept_module import Key, attributes_of, placed_by, taken, text, titles, watched, written
 
 _ELSEWHERE = ("function", "locations", "names", "numbers")
 """What a folded module says of the whole one that only unfold-layers asks for."""
@@ -55,12 +53,11 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
     ]
     try:
-        program = kept_operations.written(module.body.block.ops, place, _seen, back=False)
-        said = [_attributes(module), *map(kept_attributes.written, notes)]
+        program = kept_operations.written(module.body.block.ops, placed_by(_same), _seen, back=False)
+        said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
     except Unkept:
         return None
-    titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]
-    return ("folded", *passes, text([said, titles]), text(program))
+    return ("folded", *passes, text([said, titles(program)]), text(program))
 
 
 def take(key: Key, module: ModuleOp) -> bool:
@@ -71,16 +68,11 @@ def take(key: Key, module: ModuleOp) -> bool:
     kept = json.loads(entry)
     if not _as_equal(_constants(module), kept["constants"]):
         return False
-    numbers, block = numbers_of(module), module.body.block
-    for op in list(block.ops):
-        op.detach()
-    block.add_ops(kept_operations.read(kept["program"], make_context()))
+    numbers, folded = numbers_of(module), module.attributes[FOLDED]
+    taken(kept, module)
     for op, places in numbered(module):
         put_number(op, numbers[places[0]])
-    made = cast("DictionaryAttr", kept_attributes.read(kept["attributes"])).data
-    module.attributes = {**made, FOLDED: module.attributes[FOLDED]}
-    say(kept["said"])
-    spend(kept["effort"])
+    module.attributes[FOLDED] = folded
     return True
 
 
@@ -88,26 +80,23 @@ def take(key: Key, module: ModuleOp) -> bool:
 def made(key: Key, module: ModuleOp) -> Generator[None]:
     """Keep what is made of a module meanwhile, if it is so whatever numbers the missing layers have."""
     numbers, constants = numbers_of(module), _constants(module)
-    with counting() as effort, collecting() as warnings:
+    with watched() as found:
         yield
-    for each in warnings:
-        warn(each.message, each.loc, each.hint)
     if module.attributes.pop(TOLD_APART, None) is not None or FOLDED not in module.attributes:
         return
     left = [(*places, number_in(op)) for op, places in numbered(module)]
     if {*left} != {*numbers.items()}:
         return
     try:
-        kept = {
-            "constants": constants,
-            "program": kept_operations.written(module.body.block.ops),
-            "attributes": _attributes(module),
-            "said": said_of(warnings),
-            "effort": effort.entries,
-        }
+        kept = {"constants": constants, **written(module, found, [FOLDED])}
     except Unkept:
         return
     cache.put(text(kept).encode(), *key)
+
+
+def _same(loc: Location) -> Location:
+    """The place that a location of any kind means is all that passes ask of it."""
+    return loc
 
 
 def _seen(op: Operation) -> dict[str, Attribute]:
@@ -126,10 +115,4 @@ def _as_equal(now: list[str | None], then: list[str | None]) -> bool:
     known = dict[str | None, str | None]()
     return len(now) == len(then) and all(
         known.setdefault(one, other) == other for one, other in zip(now, then, strict=True)
-    )
-
-
-def _attributes(module: ModuleOp) -> list[Any]:
-    return kept_attributes.written(
-        DictionaryAttr({key: attr for key, attr in module.attributes.items() if key != FOLDED})
     )

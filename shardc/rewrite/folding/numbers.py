@@ -1,7 +1,7 @@
 """Constants that are another number in each layer: a scale that one layer has for itself.
 
 A float is any number to planning and to all passes between fold-layers and unfold-layers, as long as it is
-none with a meaning of its own (planning/program/canonical.py). So layers that differ in such numbers alone
+none with a meaning of its own (graph/any_number.py). So layers that differ in such numbers alone
 are folded. Their constants get a slot of the stretch NUMBERS, stay outside of the functions that are made of
 layers, and each copy of a layer is given its own.
 
@@ -26,8 +26,8 @@ from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, TensorType
+from shardc.graph.any_number import is_any
 from shardc.ops import hlo
-from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.places import (
     ALONE,
