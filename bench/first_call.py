@@ -4,11 +4,12 @@
 
 Each call has a process of its own, on as many emulated CPU devices as the mesh has. The call is from arrays
 of NumPy until the results are there: tracing, compiling by shardc where it is, compiling by XLA, running
-once, and the imports that it causes. The process is that with its start, all imports and its end. CPU seconds
-are those of all threads, the least of --times processes of each kind, which take turns: what else runs on the
-machine makes them more. All modules have been compiled to bytecode before, as an installed package's are;
-nothing else is kept between processes, but in the last columns: there an earlier process has compiled the
-same program, and the user's cache folder has it. Programs are those of the suites, every N-th with --every N.
+once, and the imports that it causes. The process is that with its start, all imports and its end; that of
+jax.jit imports nothing of shardc's. CPU seconds are those of all threads, the least of --times processes of
+each kind, which take turns: what else runs on the machine makes them more. All modules have been compiled to
+bytecode before, as an installed package's are; nothing else is kept between processes, but in the last
+columns: there an earlier process has compiled the same program, and the user's cache folder has it. Programs
+are those of the suites, every N-th with --every N.
 """
 
 from __future__ import annotations
