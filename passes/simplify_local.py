@@ -37,6 +37,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
+from shardc.ops.extremes import COMPARES
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import (
     computed,
@@ -118,6 +119,28 @@ def _compared_with_truth(op: Operation) -> SSAValue | None:
     return value if is_splat(truth, {"NE": False, "EQ": True}.get(str(direction))) else None
 
 
+def _condition(op: Operation) -> SSAValue | None:
+    """A condition as numbers, 0 and 1, that are compared so that 1 alone is true, is the condition."""
+    direction = COMPARES[str(python_of(_attribute(op, "comparison_direction")))]
+    for place, value in enumerate(op.operands):
+        made, number = value.owner, splat_of(op.operands[1 - place])
+        if number is None or not isinstance(made, Operation) or made.name != hlo.convert.name:
+            continue
+        (condition,) = made.operands
+        pairs = [(each, number) if place == 0 else (number, each) for each in (0, 1)]
+        if type_of(condition.type).dtype == "bool" and [bool(direction(*pair)) for pair in pairs] == [
+            False,
+            True,
+        ]:
+            return condition
+    return None
+
+
+def _compared(op: Operation) -> SSAValue | None:
+    in_order = "compare_type" in op.properties and python_of(op.properties["compare_type"]) == "TOTALORDER"
+    return _compared_with_truth(op) or (None if in_order else _condition(op))
+
+
 def _same_type(op: Operation) -> SSAValue | None:
     """An operation that cannot change anything but the type, and doesn't."""
     return op.operands[0] if op.operands[0].type == op.results[0].type else None
@@ -156,9 +179,10 @@ def _minus_zero(op: Operation) -> SSAValue | None:
     return left if is_real and is_splat(right, 0) and not is_negative_zero(right) else None
 
 
-def _negative_of_negative(op: Operation) -> SSAValue | None:
+def _twice(op: Operation) -> SSAValue | None:
+    """What an operation that takes itself back is done to twice."""
     made = op.operands[0].owner
-    return made.operands[0] if isinstance(made, Operation) and made.name == hlo.negate.name else None
+    return made.operands[0] if isinstance(made, Operation) and made.name == op.name else None
 
 
 def _over_one(op: Operation) -> SSAValue | None:
@@ -249,11 +273,12 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.add.name: _plus_zero,
     hlo.and_.name: _both,
     hlo.broadcast_in_dim.name: _in_order,
-    hlo.compare.name: _compared_with_truth,
+    hlo.compare.name: _compared,
     hlo.convert.name: _same_type,
     hlo.divide.name: _over_one,
     hlo.multiply.name: _times_one,
-    hlo.negate.name: _negative_of_negative,
+    hlo.negate.name: _twice,
+    hlo.not_.name: _twice,
     hlo.pad.name: _unpadded,
     hlo.reduce.name: _over_nothing,
     hlo.reshape.name: _same_type,

@@ -13,7 +13,7 @@ from shardc.ops import hlo
 
 Pair = tuple[float, int]
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARES: dict[str, Callable[[Any, Any], bool]] = {
     "LT": operator.lt,
     "LE": operator.le,
     "GT": operator.gt,
@@ -71,7 +71,7 @@ def _pick(region: Region, first: Pair, second: Pair) -> Pair | None:
             return None
         operands = [env[value] for value in node.operands]
         if node.name == hlo.compare.name:
-            env[node.results[0]] = _COMPARE[str(node.attrs["comparison_direction"])](*operands)
+            env[node.results[0]] = COMPARES[str(node.attrs["comparison_direction"])](*operands)
         elif node.name in _LOGIC:
             env[node.results[0]] = _LOGIC[node.name](*operands)
         else:

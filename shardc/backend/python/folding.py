@@ -37,7 +37,7 @@ from shardc.backend.python.extremes import argmax, greatest, place
 from shardc.backend.python.gathers import at_one_place, put_without_ones, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS, SIGNS
-from shardc.backend.python.in_range import counted_from_the_start, greater, lesser, places, within
+from shardc.backend.python.in_range import counted_from_the_start, greater, inside, lesser, places, within
 from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import LAST, MATCHERS
 from shardc.backend.python.library_order import argsort
@@ -291,6 +291,7 @@ _SHORTER: _Table = {
     hlo.dot_general.name: (of_transposed,),
     hlo.reshape.name: (together,),
     hlo.scatter.name: (_put_of_ones,),
+    hlo.select.name: (inside,),
     hlo.transpose.name: (transposed, together),
 }
 """What becomes another program of the same results, such as one move of two."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from msgspec.structs import replace
 
 from shardc.backend.python import idiom
-from shardc.backend.python.library_run import Program
+from shardc.backend.python.library_run import SHAPES, Program
 from shardc.backend.python.ranges import Range, bounds
 from shardc.graph import Node
-from shardc.ops import chlo, hlo
+from shardc.ops import chlo, combiner, hlo
 
 _INDEX_TYPES = ("i32", "i64")
 _PLACES = {
@@ -23,6 +24,16 @@ _PLACES = {
 """Whose last result has places in a dimension of the first operand, or of itself, and which attribute says in
 which; the last without one.
 """
+
+_HOLDS: dict[str, Callable[[Range, Range], bool]] = {
+    "GE": lambda left, right: left[0] >= right[1],
+    "GT": lambda left, right: left[0] > right[1],
+    "LE": lambda left, right: left[1] <= right[0],
+    "LT": lambda left, right: left[1] < right[0],
+}
+"""When a comparison holds for all numbers within bounds."""
+
+_DEPTH = 8
 
 _FROM = {each.name for each in (idiom.greatest, idiom.least, idiom.place_of_greatest, idiom.place_of_least)}
 """Whose last result has such places from the second operand on."""
@@ -56,6 +67,28 @@ def counted_from_the_start(program: Program, node: Node) -> Node | None:
     if index is None or zero is None or index[0] < zero[1]:
         return None
     return _as_it_is(program, node, node.operands[2])
+
+
+def inside(program: Program, node: Node) -> Node | None:
+    """What is taken where indices are within bounds, of those that always are."""
+    return _as_it_is(program, node, node.operands[1]) if _holds(program, node.operands[0], _DEPTH) else None
+
+
+def _holds(program: Program, value: int, depth: int) -> bool:
+    """Whether conditions that only compare indices are true everywhere."""
+    made = program.made.get(value)
+    if made is None or not depth:
+        return False
+    if made.name in SHAPES or made.name == hlo.and_.name:
+        return all(_holds(program, operand, depth - 1) for operand in made.operands)
+    if made.name in (hlo.reduce.name, idiom.keepdims.name):
+        every = combiner(made.regions[0], program.graph) == "and" and program.splat(made.operands[1])
+        return bool(every) and _holds(program, made.operands[0], depth - 1)
+    if made.name != hlo.compare.name:
+        return False
+    left, right = (bounds(operand, program.made, program.counters) for operand in made.operands)
+    holds = _HOLDS.get(str(made.attrs["comparison_direction"]))
+    return holds is not None and left is not None and right is not None and holds(left, right)
 
 
 def within(program: Program, node: Node) -> Node | None:

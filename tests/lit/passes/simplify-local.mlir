@@ -434,3 +434,25 @@ func.func private @twice(%a: tensor<4xf32>, %b: tensor<4xf32>, %arg2: tensor<4xf
   %1 = stablehlo.subtract %b, %arg3 : tensor<4xf32>
   return %0, %1, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// A condition as numbers that are compared so that one alone is true is the condition, and so is what is not
+// so twice. In the total order 0 is above -0.0.
+// CHECK-LABEL: @conditions
+// CHECK: [[ORDER:%.*]] = stablehlo.compare GT, {{%.*}}, {{%.*}}, TOTALORDER
+// CHECK-NEXT: [[OTHER:%.*]] = stablehlo.compare EQ
+// CHECK-NEXT: func.return %p, %p, %p, %p, [[ORDER]], [[OTHER]]
+func.func @conditions(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  %zero = stablehlo.constant dense<0> : tensor<4xi32>
+  %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %nothing = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %i = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xi32>
+  %f = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %0 = stablehlo.compare NE, %i, %zero, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %1 = stablehlo.compare GT, %f, %half, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %2 = stablehlo.compare LE, %half, %f, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %3 = stablehlo.not %p : tensor<4xi1>
+  %4 = stablehlo.not %3 : tensor<4xi1>
+  %5 = stablehlo.compare GT, %f, %nothing, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %6 = stablehlo.compare EQ, %i, %zero, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %0, %1, %2, %4, %5, %6 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}

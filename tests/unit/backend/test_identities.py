@@ -91,6 +91,10 @@ GONE = {
         "einsum",
     ),
     "bounds of places": (lambda x: jnp.clip(jax.lax.top_k(x, 3)[1], 0, 15), "clip"),
+    "whether places are in a dimension": (
+        lambda x: jnp.take_along_axis(x[:4].reshape(4, 2, 8), jax.lax.top_k(x[4:], 2)[1][..., None] // 8, 1),
+        "where",
+    ),
     "an order that counts from the end": (lambda x: x[0][jnp.argsort(x[1])], "< 0"),
     "a dimension added, and taken away from the negative": (
         lambda x: jnp.squeeze(-jnp.expand_dims(x * 2, 1), 1) + 1,
@@ -122,6 +126,10 @@ STAYS = {
     ),
     "a number by way of integers": (lambda x: x.astype(jnp.int32).astype(jnp.float32), "int32"),
     "narrower bounds of an order": (lambda x: jnp.clip(jnp.argsort(x, axis=1), 0, 14), "14"),
+    "whether other places are in a dimension": (
+        lambda x: jnp.take_along_axis(x[:4].reshape(4, 2, 8), jax.lax.top_k(x[4:], 2)[1][..., None] // 7, 1),
+        "where",
+    ),
     "nothing less a number": (lambda x: 0.0 - x, "0.0 - "),
     "a part of two that are joined": (
         lambda x: jnp.concatenate([x * 2, x + 1], axis=1)[:, 8:],
