@@ -108,7 +108,7 @@ def element_made(op: Operation, held: Sequence[Any]) -> Any:
 
 def computed_with(op: Operation, replacement: SSAValue | None) -> list[Any]:
     """The numbers on which it depends whether `computed` gives that in place of an operation, and itself."""
-    held = [splat_of(value) for value in op.operands] if op.name in _EXACT else [None]
+    held = [splat_of(value) for value in op.operands] if op.name in EXACT else [None]
     if any(value is None for value in held):
         return []
     return held if replacement is None else [*held, splat_of(replacement)]

@@ -4,7 +4,8 @@
     %1 = stablehlo.reduce(%0 init: %false) applies stablehlo.or across dimensions = []
     %2 = stablehlo.convert %1 : (tensor<i1>) -> tensor<i32>                          // 0 or 1
 
-Nothing is rewritten: who asks is told before constants are computed.
+Nothing is rewritten: who asks is told before constants are computed. What a program becomes must not depend
+on which floats it has (graph/any_number.py), so only those count that have a meaning of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from shardc.dialects.types import type_of
+from shardc.graph.any_number import is_any
 from shardc.ops import hlo
 from shardc.rewrite.constants import EXACT, element_made, splat_of
 
@@ -21,10 +23,13 @@ _IDEMPOTENT = (hlo.and_.name, hlo.or_.name, hlo.maximum.name, hlo.minimum.name)
 
 
 def known_element(value: SSAValue) -> Any:
-    """The element of a value, of NumPy's type; None where data decide, or it is rounded."""
+    """The element of a value, of NumPy's type; None where data decide, or a float that is any number, or it
+    is rounded."""
     known, left = dict[SSAValue, Any](), [value]
     while left:
         element, op = splat_of(left[-1]), left[-1].owner
+        if element is not None and is_any(element):
+            return None
         if element is None:
             computes = _computes(op) if isinstance(op, Operation) else None
             if computes is None or not isinstance(op, Operation):

@@ -85,17 +85,18 @@ func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 // So is one by what is computed of constants, here whether any of three numbers is another one. Where a sum
-// over them would count them, or data are asked, it is not.
+// over them would count them, data are asked, or a float that is any number, it is not.
 // CHECK-LABEL: func.func @computed
 // CHECK-NOT: stablehlo.negate
 // CHECK: [[Y:%.*]] = stablehlo.sine
 // CHECK: "stablehlo.case"
 // CHECK: "stablehlo.if"
+// CHECK: "stablehlo.if"
 // CHECK: func.return [[Y]]
-func.func @computed(%x: tensor<8xf32>, %p: tensor<3xi1>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+func.func @computed(%x: tensor<8xf32>, %p: tensor<3xi1>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %one = stablehlo.constant dense<1.0> : tensor<3xf32>
-  %two = stablehlo.constant dense<2.0> : tensor<f32>
-  %more = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %more = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<3xf32>
   %alike = stablehlo.compare EQ, %one, %more, FLOAT : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
   %false = stablehlo.constant dense<false> : tensor<i1>
   %any = stablehlo.reduce(%alike init: %false) applies stablehlo.or across dimensions = [0] : (tensor<3xi1>, tensor<i1>) -> tensor<i1>
@@ -121,5 +122,13 @@ func.func @computed(%x: tensor<8xf32>, %p: tensor<3xi1>) -> (tensor<8xf32>, tens
   }, {
     stablehlo.return %0 : tensor<8xf32>
   }) : (tensor<i1>) -> tensor<8xf32>
-  return %0, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  %few = stablehlo.constant dense<0.5> : tensor<f32>
+  %many = stablehlo.constant dense<2.5> : tensor<f32>
+  %less = stablehlo.compare LT, %few, %many, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %4 = "stablehlo.if"(%less) ({
+    stablehlo.return %x : tensor<8xf32>
+  }, {
+    stablehlo.return %0 : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  return %0, %2, %3, %4 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
