@@ -254,3 +254,29 @@ def test_processes_at_once(folder: Path, tmp_path_factory: pytest.TempPathFactor
     anew, first, second = started(2, "off"), started(4, str(folder)), started(6, str(folder))
     assert first == second == anew
     assert "" != anew[0] != anew[1] != ""
+
+
+BRANCHES = """module {
+  sdy.mesh @pod = <["x"=2]>
+  func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@pod, [{"x"}]>}) -> tensor<8xf32> {
+    %a = stablehlo.constant dense<0.25> : tensor<f32>
+    %b = stablehlo.constant dense<0.5> : tensor<f32>
+    %less = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %0 = "stablehlo.if"(%less) ({
+      %1 = stablehlo.sine %x : tensor<8xf32>
+      stablehlo.return %1 : tensor<8xf32>
+    }, {
+      %1 = stablehlo.cosine %x : tensor<8xf32>
+      stablehlo.return %1 : tensor<8xf32>
+    }) : (tensor<i1>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+@pytest.mark.usefixtures("folder")
+def test_numbers_that_decide_a_branch() -> None:
+    """None that is any number does so before what is kept is taken."""
+    for text in (BRANCHES, edited(("0.25", "0.75"), text=BRANCHES), edited(("0.25", "0.125"), text=BRANCHES)):
+        assert compiled(text) == without_cache(text)
