@@ -124,10 +124,13 @@ def _is_first(b: Builder[Any], axes: tuple[Axis, ...], block: int) -> Any:
 
 
 def _update(b: Builder[Any], indices: Any, vector_dim: int, component: int, change: Change) -> Any:
-    """`indices` with one component of every index vector changed."""
+    """`indices` with one component of every index vector changed; the only one without their dimension."""
     type = b.type_of(indices)
-    if vector_dim == type.rank or type.shape[vector_dim] == 1:
+    if vector_dim == type.rank:
         return change(b, indices)
+    if type.shape[vector_dim] == 1:
+        changed = change(b, _component(b, indices, vector_dim, 0))
+        return b.one(hlo.reshape.name, changed, result=type)
     parts = [_cut(b, indices, vector_dim, i) for i in range(type.shape[vector_dim])]
     parts[component] = change(b, parts[component])
     return b.op(hlo.concatenate.name, *parts, dimension=vector_dim)[0]
