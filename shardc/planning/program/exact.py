@@ -19,6 +19,7 @@ from shardc.planning.program.choices import Every, every
 from shardc.planning.program.descent import settle
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
+from shardc.planning.program.preference import refuse, takes, worth
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.together import Groups, groups_of
@@ -48,7 +49,7 @@ def perfect(problem: Problem) -> Reached:
     net = whole(problem, before[0])
     if net is None:
         return Reached.NOT
-    if problem.modest is not None and problem.worth(problem.modest, before):
+    if problem.modest is not None and worth(problem, problem.modest, before):
         problem.modest = before
     kept = taken(net)
     solved = take_cheapest(net)
@@ -57,8 +58,8 @@ def perfect(problem: Problem) -> Reached:
     kind = "integer" if solved.whole else "linear"
     problem.proof = Proof(solved.ticks, f"{kind} program of {solved.net.size} columns")
     after = problem.total()
-    if not problem.takes(after):
-        problem.refuse(after)
+    if not takes(problem, after):
+        refuse(problem, after)
         kept.take(problem)
         columns, few = solved.net.size, (problem.modest or before)[1]
         rounds = ROUNDS if columns <= SMALL else 1

@@ -20,6 +20,7 @@ from shardc.planning.program.data_first import data_first
 from shardc.planning.program.descent import follow, settle
 from shardc.planning.program.exact import Reached, perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
+from shardc.planning.program.preference import better, refuse, takes, worth
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
 from shardc.planning.program.variables import Variable
@@ -48,7 +49,7 @@ def _improve(problem: Problem, begun: bool) -> None:
         split_results(problem, layouts)
         _stay(problem)
         search(problem)
-        if not problem.worth(before.cost, problem.total()):
+        if not worth(problem, before.cost, problem.total()):
             before.restore()
 
 
@@ -75,12 +76,12 @@ def search(problem: Problem) -> None:
         own = SavedChoices(problem) if reached is Reached.NEARLY else _data_first(problem)
         by_axis(problem)
         settle(problem)
-        if not problem.takes(problem.total()):
-            problem.refuse(problem.total())
+        if not takes(problem, problem.total()):
+            refuse(problem, problem.total())
             own.restore()
             with _frugal(problem):
                 settle(problem)
-            if not problem.takes(problem.total()):
+            if not takes(problem, problem.total()):
                 own.restore()
     # where something is sent, a few elements of work are no reason to leave propagation's layouts
     told = 2 if own.cost[1] else 4
@@ -132,10 +133,10 @@ def _data_first(problem: Problem) -> SavedChoices:
         settle(problem)
     problem.layouts = {}
     found = problem.total()
-    if not problem.better(first.cost, found):
+    if not better(problem, first.cost, found):
         first.restore()
         return first
-    if problem.modest is not None and problem.better(problem.modest, found):
+    if problem.modest is not None and better(problem, problem.modest, found):
         problem.modest = found
     return SavedChoices(problem)
 

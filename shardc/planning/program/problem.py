@@ -270,31 +270,6 @@ class Problem(Struct):
         """The cost of the program."""
         return self.cost(self.variables)
 
-    def worth(self, before: Total, after: Total) -> bool:
-        """Whether another plan is cheaper, and by enough for the collectives that it takes."""
-        return after < before and self.pays(before, after)
-
-    def pays(self, before: Total, after: Total) -> bool:
-        """Whether a plan that takes more collectives on a machine without latency takes three quarters of the
-        time at most, for communication and for work that is done twice: a plan that a person expects is not
-        given up for a small gain."""
-        if not self.rates.flat or after[1] <= before[1]:
-            return True
-        return 4 * (after[0] - after[5]) <= 3 * (before[0] - before[5])
-
-    def better(self, before: Total, after: Total) -> bool:
-        """Whether another plan is to be preferred: it is worth it, or has fewer collectives, and that before
-        does not pay for its own."""
-        return self.pays(before, after) if after < before else not self.pays(after, before)
-
-    def takes(self, plan: Total) -> bool:
-        """Whether a plan pays for having more collectives than the best one in propagation's own layouts."""
-        return self.modest is None or self.pays(self.modest, plan)
-
-    def refuse(self, other: Total) -> None:
-        """Remember a plan that is left for its collectives."""
-        self.refused = min(self.refused or other, other)
-
 
 @lru_cache(maxsize=65536)
 def _closed(sharding: Sharding) -> Sharding:
