@@ -1,7 +1,6 @@
-"""All collectives between layouts of tensors of one rank, and the shortest paths over them.
+"""All collectives between layouts of tensors of one rank, and the shortest paths over them (paths.py).
 
-Collectives that have several steps in a search (moves.py) are one edge each here. Paths are looked for from
-layouts that somebody asks for; of those that differ in an order that does not matter (orders.py), from one.
+Collectives that have several steps in a search (moves.py) are one edge each here.
 """
 
 from __future__ import annotations
@@ -18,55 +17,13 @@ from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.moves import SearchState, moves
-from shardc.planning.reshard.orders import Ends, Numbers, Orders
+from shardc.planning.reshard.orders import Numbers, Orders
+from shardc.planning.reshard.paths import Paths
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
 STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it decides between equals
-
-
-class Paths:
-    """The shortest paths between layouts, in all orders that leave them as long, as far as they are known.
-
-    `search` finds the paths from some layouts to all. Of layouts that are images of each other one stands for
-    all. Where few do, all are looked for at once.
-    """
-
-    def __init__(self, orders: Orders, search: Callable[[Numbers], Matrix]) -> None:
-        self.orders, self.search = orders, search
-        self.rows: dict[int, Vector] = {}
-        every = distinct(orders.first)
-        self._together = every if len(every) <= ALL else []
-
-    def between(self, sources: Numbers, targets: Numbers) -> Matrix:
-        """The lengths of the shortest paths from each of some layouts to each of others."""
-        return self.along(self.orders.ends(sources, targets))
-
-    def along(self, ends: Ends) -> Matrix:
-        """The same for ends that somebody has found in these orders."""
-        self._find(ends.starts)
-        lengths = np.empty(ends.targets.shape)
-        for row, start, found in zip(lengths, ends.starts.tolist(), ends.targets, strict=True):
-            row[:] = self.rows[start][found]
-        return lengths
-
-    def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
-        """The length of the shortest path from each of some layouts to one of others."""
-        ends = self.orders.pairs(sources, targets)
-        self._find(ends.starts)
-        found = np.empty(len(sources))
-        for start in distinct(ends.starts):
-            here = ends.starts == start
-            found[here] = self.rows[start][ends.targets[here]]
-        return found
-
-    def _find(self, starts: Numbers) -> None:
-        """Know the paths from these layouts."""
-        new = [start for start in dict.fromkeys(starts.tolist()) if start not in self.rows]
-        if new:
-            some = np.array(self._together or new, np.int64)
-            self.rows.update(zip(some.tolist(), self.search(some), strict=True))
 
 
 class Collectives(Struct, frozen=True):
@@ -101,7 +58,6 @@ class Collectives(Struct, frozen=True):
 
 
 KINDS = tuple(ATTRIBUTES)
-ALL = 32  # layouts from which all paths are looked for once one is: little more than one takes
 TIMED = 32  # lengths of collectives for which paths are remembered: those of several plans on two machines
 LONGEST = 16  # collectives of a way that sends the least; each atom moves a few times
 ROUNDED = 8  # what rounding adds to the length of a way: so many last digits
