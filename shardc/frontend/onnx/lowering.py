@@ -13,7 +13,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.diagnostics import Location, ShardcError, register_source, warn
+from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.frontend.onnx.bodies import NodeBodies
 from shardc.frontend.onnx.builder import ModelBuilder
 from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
@@ -21,10 +21,11 @@ from shardc.frontend.onnx.fold import folded
 from shardc.frontend.onnx.functions import Functions, nodes_of
 from shardc.frontend.onnx.functions import opsets_of as function_opsets
 from shardc.frontend.onnx.inputs import Dimensions, given_array
-from shardc.frontend.onnx.listing import Listing, safe
+from shardc.frontend.onnx.listing import Listing
 from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of, twice
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
+from shardc.frontend.onnx.outputs import check_outputs
 from shardc.frontend.onnx.problems import Problems, misfit
 from shardc.frontend.onnx.schema import attributes_of, check_counts, check_dtypes, schema_of
 from shardc.frontend.onnx.stored import Stored
@@ -118,7 +119,7 @@ class Lowering:
                     self.tensors.speak(i.name, scope[i.name])
             outputs = self._graph(graph, scope)
             self.problems.check(self.file, self._listing)
-            self._check_outputs(graph, outputs)
+            check_outputs(self._e, self._dims, self._listing, graph, outputs)
             self.builder.ret([self._result(value).value for value in outputs])
             self.constants.tidy()
         self.tensors.check()
@@ -153,29 +154,6 @@ class Lowering:
             else:
                 self.problems.lost(output.name)
         return found
-
-    def _check_outputs(self, graph: GraphProto, outputs: Sequence[Value]) -> None:
-        """ShardcError if there are none, or if one is declared with another dtype than it has; a warning for
-        another shape, which runtimes let pass."""
-        if not outputs:
-            raise self._wrong("the model has no outputs")
-        makers = {name: node for node in graph.node for name in node.output}
-        for info, value in zip(graph.output, outputs, strict=True):
-            declared = self._dims.declared(info)
-            if declared is None or declared == value.type:
-                continue
-            maker = makers.get(info.name)
-            made = f"{_called(maker)} makes" if maker else "what is given is"
-            line = self._listing.line(maker) if maker else None
-            wrong = self._e.error(
-                f"output {safe(info.name)} is declared as {declared}, and {made} {value.type}",
-                "declare what is computed, or leave the shape out",
-                Pos(line or 1, 1),
-            )
-            if declared.dtype != value.type.dtype:
-                raise wrong
-            said = wrong.diagnostic
-            warn(said.message, said.loc, said.hint)
 
     def _check_once(self, *names: str) -> None:
         if name := twice(names):
@@ -318,8 +296,3 @@ class Lowering:
         if item is not None and item.emitted is None and item.array is not None:
             return self.constants.known(name, item.array)
         return item
-
-
-def _called(node: NodeProto) -> str:
-    """What a message calls a node."""
-    return f"{safe(node.op_type)} {safe(node.name)}".strip()
