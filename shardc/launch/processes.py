@@ -46,6 +46,10 @@ class Ranks(Protocol):
         """Look what has ended since the last time."""
         ...
 
+    def killed(self) -> bool:
+        """Whether one of them was killed, also where the process ends with code 0."""
+        ...
+
     def first(self, code: int) -> tuple[str, int] | None:
         """Of a run that ended with `code`, who failed first, and its code, or minus a signal's number; 0 of
         one that ended while others needed it."""
@@ -196,8 +200,10 @@ def _watch(running: Sequence[_Running], order: Order, limit: float | None) -> tu
         if ended is None:
             continue
         one = waiting.pop(ended)
-        if code := _ended(one):
-            ranks = one.command.ranks
+        code, ranks = _ended(one), one.command.ranks
+        if not code and ranks is not None and ranks.killed():
+            code = signal.SIGKILL
+        if code:
             first = ranks.first(code) if ranks is not None else None
             name, own = first or (one.command.name, code)
             return (own if own > 0 else 128 - own if own else 1), f"{name} {_how(own)}"

@@ -72,6 +72,12 @@ class Endings:
             return f"process {unheard[0]}" if len(unheard) == 1 else "a process", -code
         return None
 
+    def killed(self) -> bool:
+        """Whether some rank was killed with who waits for it. mpiexec may have done so and end with code 0,
+        that of a rank that had left the others, where the machine is busy."""
+        self.note()
+        return any(not _unread(pipe) for pipe in self._order)
+
     def note(self) -> None:
         """Note which ranks have ended since the last time. Their order is the kernel's."""
         while ready := self._queue.poll(0, 1):

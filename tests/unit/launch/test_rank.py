@@ -84,6 +84,24 @@ def test_who_was_killed_before_it_could_say_anything(
         assert endings.first(signal.SIGKILL) == first
 
 
+@pytest.mark.parametrize(
+    ("said", "killed"),
+    [
+        ({}, False),
+        ({0: "0\n", 1: "0\n", 2: "0 unseen\n"}, False),
+        ({0: "0\n", 2: "0\n"}, False),  # the last one never opened its pipe
+        ({2: "0 unseen\n", 0: "", 1: ""}, True),
+    ],
+)
+def test_who_was_killed_where_mpiexec_ends_with_code_0(said: dict[int, str], killed: bool, tmp_path: Path):
+    with closing(Endings(tmp_path, 3)) as endings:
+        for rank, words in said.items():
+            end(tmp_path, rank, words)
+        assert endings.killed() is killed
+        if killed:
+            assert endings.first(signal.SIGKILL) == ("process 2", 0)
+
+
 def test_another_code_of_mpiexec_is_its_own(tmp_path: Path):
     with closing(Endings(tmp_path, 3)) as endings:
         assert endings.first(1) is None
