@@ -11,7 +11,7 @@ program is quickest, all combined:
 * AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so; of a
   larger program then, while plans get quicker and something else becomes one in them, from there on;
 * ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
-  them.
+  them; not where the search came back to whole tensors, of which as many as can become one do.
 """
 
 from __future__ import annotations
@@ -121,10 +121,11 @@ def plans(
         yield GATHERED, found
         best = _quicker(best, found)
     begun = best if size <= SMALL or propagated.took > FAR * best.took else propagated
+    back = False
     for found in _followed(begun, lambda plan, shares: tried(plan, shares=shares), size > SMALL):
         yield AGAIN, found
-        best = _quicker(best, found)
-    if size <= SMALL and propagated.spent:
+        best, back = _quicker(best, found), found.took == begun.took and begun is not propagated
+    if size <= SMALL and propagated.spent and not back:
         kinds = product(JOINED, axes, (BEFORE, AFTER))
         ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
         yield ENDS, tried(best, shares=ends)

@@ -222,6 +222,17 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
 
 
+def test_nothing_more_is_looked_for_where_the_search_comes_back_to_whole_tensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = tried(SMALL, monkeypatch)
+    assert list(found) == ["propagated", "gathered", "again"]
+    assert found["again"][0].took == found["gathered"][0].took
+    found = tried(STEP, monkeypatch)  # here to the plan of propagation
+    assert list(found) == ["propagated", "gathered", "again", "ends"]
+    assert found["again"][0].took == found["propagated"][0].took
+
+
 def test_a_large_program_is_followed_from_propagations_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(STEP, monkeypatch, 1)
     assert found["again"][0].options["insert-reshards"]["shares"] == learn(found["propagated"][0].found)
