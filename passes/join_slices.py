@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.shardings import is_split_along
 from shardc.dialects.derive import op_class
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
@@ -46,7 +47,7 @@ class JoinSlices(GraphPass):
         nodes = [node for f in snap.graph.functions.values() for node in walk(f.body)]
         finder, changed = _Finder(snap, nodes), False
         for node in nodes:
-            if node.name == hlo.concatenate.name and finder.is_split(node):
+            if node.name == hlo.concatenate.name and is_split_along(snap.graph, node):
                 ways = [finder.way(value, node) for value in node.operands]
                 if any(way.slice for way in ways):
                     _join(snap, node, ways)
@@ -69,11 +70,6 @@ class _Finder:
         self.graph = snap.graph
         self.producer = {value: node for node in nodes for value in node.results}
         self.uses = Counter(value for node in nodes for value in node.operands)
-
-    def is_split(self, node: Node) -> bool:
-        """Whether the result is split along the dimension of the concatenation."""
-        sharding = self.graph.values[node.results[0]].sharding
-        return sharding is not None and bool(sharding.dims[cast(int, node.attrs["dimension"])].axes)
 
     def way(self, value: int, node: Node) -> Way:
         """What leads to an operand of a concatenation."""

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.shardings import is_split_along
 from shardc.dialects.convert import python_of
 from shardc.dialects.derive import op_class
 from shardc.dialects.makers import erase_unused, made_by, owner
@@ -51,17 +52,12 @@ class SliceParts(GraphPass):
 
 def _split_concatenations(snap: Snapshot) -> list[tuple[Operation, int]]:
     """Concatenations along a dimension that is split, with its number, in the order of the program."""
-    found = list[tuple[Operation, int]]()
-    for function in snap.graph.functions.values():
-        for node in walk(function.body):
-            if node.name == hlo.concatenate.name:
-                dim, sharding = (
-                    cast(int, node.attrs["dimension"]),
-                    snap.graph.values[node.results[0]].sharding,
-                )
-                if sharding is not None and sharding.dims[dim].axes:
-                    found.append((snap.ops[node.id], dim))
-    return found
+    nodes = (node for function in snap.graph.functions.values() for node in walk(function.body))
+    return [
+        (snap.ops[node.id], cast(int, node.attrs["dimension"]))
+        for node in nodes
+        if node.name == hlo.concatenate.name and is_split_along(snap.graph, node)
+    ]
 
 
 class _Range(Struct, frozen=True):

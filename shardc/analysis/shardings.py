@@ -10,6 +10,12 @@ from shardc.layout import Sharding
 from shardc.ops import Trait, has, sdy
 
 
+def is_split_along(graph: Graph, node: Node) -> bool:
+    """Whether the result of a concatenation is split along its dimension."""
+    sharding = graph.values[node.results[0]].sharding
+    return sharding is not None and bool(sharding.dims[cast(int, node.attrs["dimension"])].axes)
+
+
 def known_shardings(graph: Graph) -> dict[int, Sharding]:
     """Value id -> its sharding, for every value that has one.
 

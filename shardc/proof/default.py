@@ -13,7 +13,7 @@ from shardc.diagnostics import UNKNOWN, ShardcError
 from shardc.graph import Graph, walk
 from shardc.proof.effort import beyond
 from shardc.proof.prove import Proof, Verdict, prove
-from shardc.proof.report import brief, lines
+from shardc.proof.report import lines
 
 LIMIT = 1 << 22
 """Elements computed in a draw, at reduced sizes, up to which any program is proved without being asked."""
@@ -27,16 +27,11 @@ a process, a tenth of a second, and how much more for each operation.
 """
 
 
-def verdict(whole: Graph, local: Graph, way_out: str, most: int) -> str:
-    """One line. ShardcError where the programs differ; `way_out` says how to have them all the same.
+def proof_of(whole: Graph, local: Graph, way_out: str, most: int) -> Proof:
+    """What is proved. ShardcError where the programs differ; `way_out` says how to have them all the same.
 
     most: the work up to which they are proved.
     """
-    return brief(proof_of(whole, local, way_out, most))
-
-
-def proof_of(whole: Graph, local: Graph, way_out: str, most: int) -> Proof:
-    """The proof of which `verdict` is the line."""
     proof = prove(whole, local, most=most)
     if proof.verdict is Verdict.DIFFERS:
         raise _error(proof, way_out)

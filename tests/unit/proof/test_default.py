@@ -23,6 +23,7 @@ from shardc.proof import default, drawn
 from shardc.proof.effort import effort, least
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reduced import reduced
+from shardc.proof.report import brief
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16@model], w: f32[16@model, 32]) -> f32[8@data, 32]:
@@ -126,8 +127,10 @@ def test_the_work_of_equal_layers_counts_once() -> None:
     few, many = _layers(12), _layers(24)
     most = sum(map(effort, few))
     assert sum(map(effort, many)) > 1.9 * most
-    assert default.verdict(*many, "--no-prove", most).startswith("proved")
-    assert default.verdict(*many, "--no-prove", most // 4).startswith("not proved: its work is that of")
+    assert brief(default.proof_of(*many, "--no-prove", most)).startswith("proved")
+    assert brief(default.proof_of(*many, "--no-prove", most // 4)).startswith(
+        "not proved: its work is that of"
+    )
 
 
 def test_shapes_are_not_reduced_where_operations_alone_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +139,7 @@ def test_shapes_are_not_reduced_where_operations_alone_are_too_much(monkeypatch:
     for full, short in ((whole, shapes.whole), (local, shapes.local)):
         assert 0 < least(full) <= effort(short)
     monkeypatch.setattr("shardc.proof.attempt.reduced", lambda *_, **__: pytest.fail("reduced"))
-    said = default.verdict(whole, local, "--no-prove", 100_000)
+    said = brief(default.proof_of(whole, local, "--no-prove", 100_000))
     assert said.startswith("not proved: its work is that of") and "elements or more" in said
 
 
@@ -201,7 +204,7 @@ def test_bodies_of_loops_count_in_every_turn_before_shapes_are_reduced(
     assert 90 * least(whole) < least(longer) < 100 * least(whole)
     assert least(whole) <= effort(reduced(whole, whole).whole)
     monkeypatch.setattr("shardc.proof.attempt.reduced", lambda *_, **__: pytest.fail("reduced"))
-    assert "elements or more" in default.verdict(longer, longer, "--no-prove", 1 << 20)
+    assert "elements or more" in brief(default.proof_of(longer, longer, "--no-prove", 1 << 20))
 
 
 def test_the_work_of_all_draws_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

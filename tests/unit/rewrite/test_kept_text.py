@@ -91,6 +91,17 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+def after_edit(before: str, after: str, reads: list[str]) -> tuple[str, str | None, list[str]]:
+    """What a text is compiled to after another one, which is what it is without a cache; `reads` are of that
+    alone."""
+    assert after != before
+    found = without_cache(after)
+    compiled(before)
+    reads.clear()
+    assert compiled(after) == found
+    return found
+
+
 @pytest.mark.parametrize(
     "after",
     [
@@ -102,12 +113,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 )
 @pytest.mark.usefixtures("folder")
 def test_it_is_not_read(after: str, reads: list[str]) -> None:
-    assert after != TEXT
-    found = without_cache(after)
-    assert found[2], "padding is warned of"
-    compiled(TEXT)
-    reads.clear()
-    assert compiled(after) == found
+    assert after_edit(TEXT, after, reads)[2], "padding is warned of"
     assert not reads
 
 
@@ -126,11 +132,7 @@ def test_it_is_not_read(after: str, reads: list[str]) -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_what_else_differs_is_another_program(after: str, reads: list[str]) -> None:
-    assert after != TEXT
-    found = without_cache(after)
-    compiled(TEXT)
-    reads.clear()
-    assert compiled(after) == found
+    after_edit(TEXT, after, reads)
     assert reads
 
 
@@ -139,11 +141,8 @@ def test_a_number_that_is_said_otherwise_is_none_of_those(reads: list[str]) -> N
     """One of two equal ones is in a form that is not looked for: they may be told apart by an edit."""
     before = TEXT.replace("dense<0.375>", "dense<0x3EC00000>", 1)
     after = before.replace("dense<0.375>", "dense<0.625>")
-    assert TEXT != before != after
-    found = without_cache(after)
-    compiled(before)
-    reads.clear()
-    assert compiled(after) == found
+    assert TEXT != before
+    after_edit(before, after, reads)
     assert reads
 
 
