@@ -16,7 +16,7 @@ the shardings of arguments and results, stay. Every operation then has operands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -34,7 +34,7 @@ from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.require_runnable import check_types
-from shardc.planning.machines import Combined, Machine
+from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.numbers import is_number
@@ -50,28 +50,19 @@ class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
     `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
-    argument is, even where that is not cheaper. `shares`, `search` and `gathered` count on collectives to be
-    combined later, from the plans `after` which they come on (report/combined.py).
+    argument is, even where that is not cheaper. `counted`: what the plan, and those that it comes after,
+    count on to be combined later (report/combined.py).
     """
 
     name = "insert-reshards"
     machine: Machine | None = None
     told: Callable[[Plan], None] | None = None
     split_results: bool = False
-    shares: tuple[Combined, ...] = ()
-    search: bool = True
-    gathered: tuple[str, ...] = ()
-    after: tuple[Counted, ...] = ()
+    counted: tuple[Counted, ...] = (Counted(),)
 
     def rewrite(self, shared: SharedGraph) -> bool:
         found = _planned(
-            shared,
-            machine=self.machine,
-            split_results=self.split_results,
-            shares=self.shares,
-            search=self.search,
-            gathered=self.gathered,
-            after=self.after,
+            shared, machine=self.machine, split_results=self.split_results, counted=self.counted
         )
         if found is None:
             return False
@@ -85,13 +76,10 @@ class InsertReshards(GraphPass):
 
 
 def planned(
-    op: ModuleOp, machine: Machine | None = None, counted: Mapping[str, Any] | None = None
+    op: ModuleOp, machine: Machine | None = None, counted: tuple[Counted, ...] = (Counted(),)
 ) -> tuple[Snapshot, Plan] | None:
-    """The plan of the main function, which is not written yet; None if nothing names a mesh.
-
-    `counted`: the pass's `shares`, `search`, `gathered` or `after`.
-    """
-    return _planned(SharedGraph(op), machine=machine, **(counted or {}))
+    """The plan of the main function, which is not written yet; None if nothing names a mesh."""
+    return _planned(SharedGraph(op), machine=machine, counted=counted)
 
 
 def _planned(shared: SharedGraph, **how: Any) -> tuple[Snapshot, Plan] | None:

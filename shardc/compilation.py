@@ -18,6 +18,7 @@ from shardc.options import BEST, Options
 from shardc.outcome import stated
 from shardc.passes.pipeline import COMPUTING, compute, run_to
 from shardc.planning.machines import Machine, load, with_axes
+from shardc.planning.program import Counted
 
 if TYPE_CHECKING:
     from shardc.report.placement import Placement
@@ -95,10 +96,9 @@ def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, 
     return with_shares(module, machine, told, options.memory is not None)
 
 
-def counted_on(module: ModuleOp, options: Options) -> Mapping[str, Any]:
+def counted_on(module: ModuleOp, options: Options) -> tuple[Counted, ...]:
     """What plans count on to be combined later, for explain_module."""
-    told = by_latency(module, options)["insert-reshards"]
-    return {name: told[name] for name in ("shares", "search", "gathered", "after") if name in told}
+    return by_latency(module, options)["insert-reshards"].get("counted", (Counted(),))
 
 
 def placed(module: ModuleOp, options: Options) -> Placement | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
@@ -20,7 +19,7 @@ from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
-from shardc.planning.program import Plan, seconds_text
+from shardc.planning.program import Counted, Plan, seconds_text
 from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
@@ -38,7 +37,7 @@ def explain_module(
     name: str | None = None,
     machine: Machine | None = None,
     links: str | None = None,
-    counted: Mapping[str, Any] | None = None,
+    counted: tuple[Counted, ...] = (Counted(),),
 ) -> Explanation:
     """Propagate with a recorder, then plan for a machine, and explain the values of a name, or the program.
 
@@ -58,7 +57,7 @@ def explain_module(
 
 
 def explainer_of(
-    module: ModuleOp, machine: Machine | None = None, counted: Mapping[str, Any] | None = None
+    module: ModuleOp, machine: Machine | None = None, counted: tuple[Counted, ...] = (Counted(),)
 ) -> tuple[Explainer, tuple[Snapshot, Plan] | None]:
     """Propagate with a recorder, then plan: what answers questions, and the plan, if there is one."""
     context = make_context()
@@ -76,7 +75,7 @@ def explainer_of(
 
 
 def _planned(
-    snap: Snapshot, machine: Machine | None, counted: Mapping[str, Any] | None
+    snap: Snapshot, machine: Machine | None, counted: tuple[Counted, ...]
 ) -> tuple[Snapshot, Plan] | None:
     """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
@@ -117,11 +116,13 @@ def _report(plan: Plan) -> PlanReport:
 def _left(plan: Plan) -> Iterator[str]:
     """What is said of results that the planner leaves split."""
     less, time = plan.less_divided(), plan.time
-    if not plan.search:
-        whole = f", but whole over {' and '.join(plan.gathered)}" if plan.gathered else ""
+    counted = plan.counted
+    if not counted.search:
+        state = " with data before state" if counted.data_first else ""
+        whole = f", but whole over {' and '.join(counted.gathered)}" if counted.gathered else ""
         yield (
-            f"every operation leaves its results as propagation lays them out{whole}: with its collectives "
-            "combined, that is the quickest"
+            f"every operation leaves its results as propagation lays them out{state}{whole}: with its "
+            "collectives combined, that is the quickest"
         )
     for share in (share for share in plan.shares if share.part < 1):
         which = f"{share.title}s over {' and '.join(share.axes)}{WHEN[share.phase]}"

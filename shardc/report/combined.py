@@ -6,8 +6,11 @@ one depends on the plan. So the program is planned several times, and that plan 
 program is quickest, all combined:
 
 * PROPAGATED: as propagation lays it out, without a search;
-* GATHERED: the same, but that tensors are whole over some mesh axes: what comes in is gathered at once, and
-  nothing else is sent over these axes. One axis after the other is taken so while that is quicker, and all;
+* DATA_FIRST: as it does with data before state, where that is otherwise: weights that are stored split over
+  the axis of the batch are gathered;
+* GATHERED: the quicker of these, but that tensors are whole over some mesh axes: what comes in is gathered at
+  once, and nothing else is sent over these axes. One axis after the other is taken so while that is quicker,
+  and all;
 * AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so; of a
   larger program then, while plans get quicker and something else becomes one in them, from there on;
 * ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 
 from msgspec import Struct
@@ -34,13 +38,15 @@ from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program import Counted, Plan
+from shardc.planning.program import Counted, Plan, splits_both
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-PROPAGATED, GATHERED, AGAIN, ENDS = "propagated", "gathered", "again", "ends"
+PROPAGATED, DATA_FIRST, GATHERED = "propagated", "data first", "gathered"
+PLACED = PROPAGATED, DATA_FIRST, GATHERED
+AGAIN, ENDS = "again", "ends"
 
 JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
 """What is counted on to become one where nothing shows it, before all products and after them: collectives
@@ -74,11 +80,9 @@ class Tried(Struct, frozen=True):
 
     @property
     def chain(self) -> tuple[Counted, ...]:
-        """What a search that begins at this plan comes after: nothing where it was not looked for."""
-        said = self.options.get(PLANS, {})
-        last = Counted(said.get("shares", ()), said.get("search", True), said.get("gathered", ()))
-        begun = last.search or last.gathered
-        return (*said.get("after", ()), last) if begun else ()
+        """What a search that begins at this plan comes after: nothing where every search begins there."""
+        chain: tuple[Counted, ...] = self.options[PLANS]["counted"]
+        return chain if chain[-1].begun else ()
 
     def without(self, axes: Collection[str]) -> int:
         """The nanoseconds that are left without the collectives over any of these axes."""
@@ -90,7 +94,9 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool
     another plan counts on. `options` have the pass that combines. Of equals one that was looked for. Where
     memory is bound, devices do not hold tensors whole that are divided."""
     found = plans(module, machine, options, bound)
-    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, GATHERED)))[1].options
+    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, DATA_FIRST, GATHERED)))[
+        1
+    ].options
 
 
 def plans(
@@ -105,46 +111,56 @@ def plans(
 
     known = dict[Hashable, Tried]()
 
-    def tried(begin: Tried | None = None, **said: object) -> Tried:
-        said = {**said, "after": begin.chain} if begin else said
-        more = saying(options, PLANS, **said) if said else options
-        return _tried(start.clone(), machine, more, stage, known)
+    def tried(counted: Counted, begin: Tried | None = None) -> Tried:
+        chain = (*(begin.chain if begin else ()), counted)
+        return _tried(start.clone(), machine, saying(options, PLANS, counted=chain), stage, known)
 
-    def placed(*gathered: str) -> Tried:
-        found = tried(search=False, gathered=gathered)
-        return replace(found, options=saying(found.options, PLANS, shares=learn(found.found)))
+    def placed(gathered: tuple[str, ...] = (), data_first: bool = False) -> Tried:
+        counted = Counted(search=False, gathered=gathered, data_first=data_first)
+        found = tried(counted)
+        chain = (replace(counted, shares=learn(found.found)),)
+        return replace(found, options=saying(found.options, PLANS, counted=chain))
 
-    best = propagated = placed()
+    propagated = divided = placed()
     yield PROPAGATED, propagated
-    axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for found in () if bound else _gathered(propagated, placed, axes):
+    graph = snapshot(module).graph
+    if splits_both(graph):
+        first = placed(data_first=True)
+        yield DATA_FIRST, first
+        divided = _quicker(propagated, first)
+    best, other = divided, divided is not propagated
+    axes = sorted({axis for mesh in graph.meshes.values() for axis in mesh.sizes})
+    for found in () if bound else _gathered(divided, partial(placed, data_first=other), axes):
         yield GATHERED, found
         best = _quicker(best, found)
-    begun = best if size <= SMALL or propagated.took > FAR * best.took else propagated
+    begun = best if size <= SMALL or divided.took > FAR * best.took else divided
     back = False
-    for found in _followed(begun, lambda plan, shares: tried(plan, shares=shares), size > SMALL):
+    small, back = size <= SMALL, False
+    first = learn(begun.found if small else [*begun.found, *_lacking(begun.found, divided.found)])
+    turns = 1 if small else TURNS
+    for found in _followed(begun, first, lambda plan, shares: tried(Counted(shares), plan), turns):
         yield AGAIN, found
-        best, back = _quicker(best, found), found.took == begun.took and begun is not propagated
-    if size <= SMALL and propagated.spent and not back:
+        best, back = _quicker(best, found), found.took == begun.took and begun is not divided
+    if small and divided.spent and not back:
         kinds = product(JOINED, axes, (BEFORE, AFTER))
         ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
-        yield ENDS, tried(best, shares=ends)
+        yield ENDS, tried(Counted(ends), best)
 
 
-def _gathered(propagated: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
+def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
     """Plans whose tensors are whole over one axis more than those of the quickest before, and over all of
-    them; none that would not be quicker if propagation's plan sent nothing over these axes."""
-    best, whole = propagated, dict[frozenset[str], Tried]()
+    them; none that would not be quicker if the plan in which they are divided sent nothing over these."""
+    best, whole = divided, dict[frozenset[str], Tried]()
 
     def of(taken: frozenset[str]) -> Iterator[Tried]:
-        if taken not in whole and propagated.without(taken) < best.took:
-            whole[taken] = placed(*(axis for axis in axes if axis in taken))
+        if taken not in whole and divided.without(taken) < best.took:
+            whole[taken] = placed(tuple(axis for axis in axes if axis in taken))
             yield whole[taken]
 
     taken = frozenset[str]()
     for _ in axes:
         before = best
-        for axis in sorted({*axes} - taken, key=lambda axis: (propagated.without([axis]), axis)):
+        for axis in sorted({*axes} - taken, key=lambda axis: (divided.without([axis]), axis)):
             for found in of(taken | {axis}):
                 yield found
                 best = _quicker(best, found)
@@ -159,26 +175,50 @@ def _quicker(first: Tried, other: Tried) -> Tried:
 
 
 def _followed(
-    plan: Tried, again: Callable[[Tried, tuple[Combined, ...]], Tried], large: bool
+    plan: Tried,
+    shares: tuple[Combined, ...],
+    again: Callable[[Tried, tuple[Combined, ...]], Tried],
+    turns: int,
 ) -> Iterator[Tried]:
-    """A plan that begins at the one before and counts on what became one in it; of a large program up to
-    TURNS, which end where one is little quicker, where what becomes one in it is what it counted on, and
-    where all that are alike became one."""
-    for _ in range(TURNS if large else 1):
-        shares = learn(plan.found)
+    """A plan that begins at a first one and counts on these shares; then others, each from the one before and
+    counting on what became one in it, up to so many `turns`, which end where one is little quicker, and where
+    what becomes one in it is what it counted on."""
+    for _ in range(turns):
+        shares = _summed(shares) if turns > 1 else shares
         found = again(plan, shares)
         yield found
         learnt = learn(found.found)
-        if found.took > LITTLE * plan.took or {*learnt} == {*shares} or all(s.after <= 1 for s in learnt):
+        if found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
             return
-        plan = found
+        plan, shares = found, learnt
+
+
+def _lacking(found: Iterable[Combined], others: Iterable[Combined]) -> list[Combined]:
+    """What became one of kinds, axes and phases that are none of those found."""
+    known = {_of(each) for each in found}
+    return [each for each in others if _of(each) not in known]
+
+
+def _summed(shares: tuple[Combined, ...]) -> tuple[Combined, ...]:
+    """The same, and sums that are scattered become one as those do that are not, where only one of them is
+    known."""
+    others = {
+        spmd.all_reduce.title: spmd.reduce_scatter.title,
+        spmd.reduce_scatter.title: spmd.all_reduce.title,
+    }
+    alike = [each._replace(title=str(others[each.title])) for each in shares if each.title in others]
+    return (*shares, *_lacking(shares, alike))
+
+
+def _of(combined: Combined) -> Hashable:
+    return combined.title, combined.axes, combined.phase
 
 
 def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
     """What became one in a whole program, of what did in each of its regions."""
     known = dict[Hashable, Combined]()
     for each in found:
-        key = each.title, each.axes, each.phase
+        key = _of(each)
         of = known.get(key, each._replace(before=0, after=0))
         known[key] = each._replace(before=of.before + each.before, after=of.after + each.after)
     return tuple(known.values())

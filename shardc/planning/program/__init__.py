@@ -3,6 +3,7 @@
 `plan_program(graph)` is the way in; the search behind it is the rest of this folder.
 """
 
+from shardc.planning.program.data_first import splits_both
 from shardc.planning.program.plan import Counted, Plan, PlannedCopy, plan_program
 from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
 from shardc.planning.program.variables import Proof
@@ -16,4 +17,5 @@ __all__ = [
     "Proof",
     "plan_program",
     "seconds_text",
+    "splits_both",
 ]

@@ -8,7 +8,8 @@ are gathered (ZeRO-3, fully sharded data parallelism).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -16,17 +17,36 @@ from shardc.diagnostics import collecting
 from shardc.graph import Function, Graph
 from shardc.graph.types import TensorType
 from shardc.layout import Sharding
+from shardc.planning.program.candidates import build, results_first, wishes
+from shardc.planning.program.problem import Problem
 from shardc.propagation import propagate
+
+
+@contextmanager
+def data_before_state(problem: Problem) -> Generator[bool]:
+    """Lay the program out so, and let each operation leave its results in these layouts, as far as its rule
+    allows; whether there are any. Products stay as divided as they must be."""
+    problem.layouts = data_first(problem.graph)
+    for variable in problem.variables if problem.layouts else ():
+        if variable.rule is None or not problem.open(variable):
+            continue
+        node = variable.node
+        results = [problem.layout(value) for value in node.results]
+        operands = [problem.layout(v) if v in problem.free else problem.given(v) for v in node.operands]
+        order = results_first(len(operands), len(results))
+        choice = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
+        if choice is not None and choice.parts >= variable.least_parts:
+            variable.choice = choice
+    yield bool(problem.layouts)
+    problem.layouts = {}
 
 
 def data_first(graph: Graph) -> dict[int, Sharding]:
     """The layouts that values get if data has a higher priority than state; none if no axis splits both, or
     they get those that they have."""
-    main = graph.main
-    state = _state(graph, main)
-    data = [value for value in main.body.args if value not in state]
-    if not _axes(graph, state) & _axes(graph, data):
+    if not splits_both(graph):
         return {}
+    main, state = graph.main, _state(graph, graph.main)
     values = [replace(value, sharding=None) for value in graph.values]
     for value in main.body.args:
         known = graph.values[value].sharding
@@ -39,6 +59,13 @@ def data_first(graph: Graph) -> dict[int, Sharding]:
     layouts = {value: sharding.layout() for value, sharding in known.items() if sharding is not None}
     held = ((graph.values[value].sharding, layout) for value, layout in layouts.items())
     return {} if all(known is not None and known.layout() == layout for known, layout in held) else layouts
+
+
+def splits_both(graph: Graph) -> bool:
+    """Whether some axis splits both state and data."""
+    state = _state(graph, graph.main)
+    data = [value for value in graph.main.body.args if value not in state]
+    return not _axes(graph, state).isdisjoint(_axes(graph, data))
 
 
 def _state(graph: Graph, function: Function) -> set[int]:

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.by_axis import ENOUGH, by_axis
-from shardc.planning.program.candidates import build, results_first, wishes
-from shardc.planning.program.data_first import data_first
+from shardc.planning.program.data_first import data_before_state
 from shardc.planning.program.descent import follow, settle
 from shardc.planning.program.exact import Reached, perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
@@ -123,15 +122,14 @@ def _in_layouts(problem: Problem, strict: bool) -> None:
 def _data_first(problem: Problem) -> SavedChoices:
     """Take the best plan in the layouts that data before state leads to, if it is better than that at hand;
     what is taken."""
-    first, layouts = SavedChoices(problem), data_first(problem.graph)
-    if not layouts:
-        return first
-    _restart(problem, layouts)
-    with _frugal(problem):
-        settle(problem)
-        _in_layouts(problem, strict=False)
-        settle(problem)
-    problem.layouts = {}
+    first = SavedChoices(problem)
+    with data_before_state(problem) as others:
+        if not others:
+            return first
+        with _frugal(problem):
+            settle(problem)
+            _in_layouts(problem, strict=False)
+            settle(problem)
     found = problem.total()
     if not better(problem, first.cost, found):
         first.restore()
@@ -153,22 +151,4 @@ class SavedChoices:
         """Make the choices the current ones again."""
         self.problem.arguments, self.problem.proof = dict(self.arguments), self.proof
         for variable, choice in self.choices.items():
-            variable.choice = choice
-
-
-def _restart(problem: Problem, layouts: dict[int, Sharding]) -> None:
-    """Let each operation leave its results in these layouts, as far as its rule allows.
-
-    Products stay as divided as they must be.
-    """
-    problem.layouts = layouts
-    for variable in problem.variables:
-        if variable.rule is None or not problem.open(variable):
-            continue
-        node = variable.node
-        results = [problem.layout(value) for value in node.results]
-        operands = [problem.layout(v) if v in problem.free else problem.given(v) for v in node.operands]
-        order = results_first(len(operands), len(results))
-        choice = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
-        if choice is not None and choice.parts >= variable.least_parts:
             variable.choice = choice

@@ -12,6 +12,7 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from contextlib import nullcontext
 from functools import partial
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
+from shardc.planning.program.data_first import data_before_state
 from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
 from shardc.planning.program.gathered import gather
@@ -46,12 +48,19 @@ DEFAULT = "balanced"
 
 
 class Counted(Struct, frozen=True):
-    """What a plan that was found before counted on to be combined, whether it was looked for, and the mesh
-    axes over which tensors are whole where it was not."""
+    """What a plan counts on to be combined later, and whether it is looked for. Where it is not, it is
+    propagation's, or with `data_first` that of propagation with data before state; with tensors whole over
+    the mesh axes that are `gathered`."""
 
     shares: tuple[Combined, ...] = ()
     search: bool = True
     gathered: tuple[str, ...] = ()
+    data_first: bool = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is another than every search begins at."""
+        return self.search or bool(self.gathered) or self.data_first
 
 
 Use = tuple[Node, int]
@@ -73,13 +82,10 @@ class PlannedCopy(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """The choices made for one function. `problem` is the planning problem behind it. Without a `search`
-    every operation leaves its results as propagation lays them out, but whole over axes that are
-    `gathered`."""
+    """The choices made for one function. `problem` is the planning problem behind it."""
 
     problem: Problem
-    search: bool = True
-    gathered: tuple[str, ...] = ()
+    counted: Counted = Counted()
 
     @property
     def graph(self) -> Graph:
@@ -190,29 +196,26 @@ def plan_program(
     mesh: Mesh | None = None,
     machine: Machine | None = None,
     split_results: bool = False,
-    shares: tuple[Combined, ...] = (),
-    search: bool = True,
-    gathered: tuple[str, ...] = (),
-    after: tuple[Counted, ...] = (),
+    counted: tuple[Counted, ...] = (Counted(),),
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
-    price. `shares` say which collectives are combined afterwards, and so share latency. The search begins
-    at the last of the plans `after` which it comes, each of which began at the one before it. Without a
-    `search` the plan is propagation's, with tensors whole over the mesh axes that are `gathered`.
-    ShardcError if the program uses two meshes.
+    price. `counted` says what is combined afterwards, and so shares latency, and how the plan is found: if
+    it names several, each of them begins at the plan of the one before it. ShardcError if the program uses
+    two meshes.
     """
+    *after, last = counted
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
-    problem = setup(graph, function or graph.main, Rates(machine, mesh, shares))
+    problem = setup(graph, function or graph.main, Rates(machine, mesh, last.shares))
     if split_results:
         split_as_arguments(problem)
     said = f"{function and function.name} {mesh} {split_results}"
     whole = problem.variables[-1].node is graph.main.body.nodes[-1]
-    _look(problem, (said, whole and not split_results), Counted(shares, search, gathered), after)
-    return Plan(problem, search, gathered)
+    _look(problem, (said, whole and not split_results), last, tuple(after))
+    return Plan(problem, last)
 
 
 Asked = tuple[str, bool]
@@ -222,8 +225,9 @@ Asked = tuple[str, bool]
 def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted, ...]) -> None:
     """Take the best plan found where one is to be looked for, from the last plan before it on."""
     if not counted.search:
-        if counted.gathered:
-            gather(problem, counted.gathered)
+        with data_before_state(problem) if counted.data_first else nullcontext():
+            if counted.gathered:
+                gather(problem, counted.gathered)
         follow(problem)
         return
     begin, (said, whole) = partial(_begin, asked, after) if after else None, asked
