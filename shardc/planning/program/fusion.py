@@ -5,7 +5,7 @@ what makes values from nothing: iotas, constants) reads each of its inputs once,
 Of an input that is only sliced, the slices are read, of what is made from nothing none. Views (broadcasts,
 slices, transposes) are made for each chain that uses them: two chains that use one transpose of a tensor read
 the tensor twice. A reduction ends a chain, and so does an update in place: they take elements as they are
-made. A reshape of what is in memory is no work, or a broadcast that is one, nor a transpose for a product,
+made. So does a reshape whose result is in memory: what is reshaped is there. A reshape of what is in memory is no work, or a broadcast that is one, nor a transpose for a product,
 which reads in any order, or of a product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
@@ -74,12 +74,12 @@ def traffic(
     `program` read from memory."""
     ops = {node.id: (node, op) for node, op in program}
     makers = {value: node for node, _ in ops.values() for value in node.results}
-    fused = {
-        value
-        for value, maker in makers.items()
-        if (_chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, [])))
-        if fuses or _is_seen(maker)
-    }
+    fused = set[int]()
+    for value, maker in reversed(makers.items()):
+        if (fuses or _is_seen(maker)) and _chained(maker):
+            using = [(user, ops[user.id][1]) if user.id in ops else None for user in users.get(value, [])]
+            if all(each is not None and _goes_on(*each, value, fused) for each in using):
+                fused.add(value)
     nodes = [node for node, _ in ops.values()]
     free = _from_nothing(nodes) if fuses else set[int]()
     chains = _chains(nodes, makers, users, fused, free)
@@ -190,6 +190,11 @@ def _takes(node: Node, value: int) -> bool:
     if node.name == hlo.dynamic_update_slice.name:
         return value != node.operands[0]
     return _chained(node) or node.name == hlo.reduce.name
+
+
+def _goes_on(node: Node, op: Op, value: int, fused: set[int]) -> bool:
+    """The same, and a reshape of what is in memory itself is where its operand is."""
+    return _takes(node, value) and (not _is_reshape(op) or fused.issuperset(node.results))
 
 
 class _Chains:
