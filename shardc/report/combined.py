@@ -11,33 +11,32 @@ program is quickest, all combined:
 * GATHERED: the quicker of these, but that tensors are whole over some mesh axes: what comes in is gathered at
   once, and nothing else is sent over these axes. One axis after the other is taken so while that is quicker,
   and all;
-* AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so; of a
-  larger program then, while plans get quicker and something else becomes one in them, from there on;
-* ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
-  them; not where the search came back to whole tensors, of which as many as can become one do.
+* AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so, and of
+  a larger program what becomes one in the plan with divided tensors; of such a one then, while plans get
+  quicker and something else becomes one in them, from there on;
+* JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
+  one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
-from shardc.analysis.phases import AFTER, BEFORE
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.ops import spmd
 from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import READING, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
+from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
 from shardc.planning.program import Counted, Plan, splits_both
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
@@ -46,14 +45,7 @@ PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 PROPAGATED, DATA_FIRST, GATHERED = "propagated", "data first", "gathered"
 PLACED = PROPAGATED, DATA_FIRST, GATHERED
-AGAIN, ENDS = "again", "ends"
-
-JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
-"""What is counted on to become one where nothing shows it, before all products and after them: collectives
-between these wait for each other."""
-
-FOUR = 4
-"""How many of these are taken for one."""
+AGAIN, JOINING = "again", "joining"
 
 SMALL = 200
 """Operations of a program that is solved whole, mostly, so that it hardly matters where a search begins."""
@@ -94,9 +86,7 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass, bound: bool
     another plan counts on. `options` have the pass that combines. Of equals one that was looked for. Where
     memory is bound, devices do not hold tensors whole that are divided."""
     found = plans(module, machine, options, bound)
-    return min(found, key=lambda named: (named[1].took, named[0] in (PROPAGATED, DATA_FIRST, GATHERED)))[
-        1
-    ].options
+    return min(found, key=lambda named: (named[1].took, named[0] in PLACED))[1].options
 
 
 def plans(
@@ -134,17 +124,16 @@ def plans(
         yield GATHERED, found
         best = _quicker(best, found)
     begun = best if size <= SMALL or divided.took > FAR * best.took else divided
-    back = False
-    small, back = size <= SMALL, False
-    first = learn(begun.found if small else [*begun.found, *_lacking(begun.found, divided.found)])
-    turns = 1 if small else TURNS
-    for found in _followed(begun, first, lambda plan, shares: tried(Counted(shares), plan), turns):
+
+    def both(plan: Tried) -> tuple[Combined, ...]:
+        return with_sums(learn([*plan.found, *lacking(plan.found, divided.found)]))
+
+    first = learn(begun.found) if size <= SMALL else both(begun)
+    for found in _followed(begun, first, lambda plan, shares: tried(Counted(shares), plan), size > SMALL):
         yield AGAIN, found
-        best, back = _quicker(best, found), found.took == begun.took and begun is not divided
-    if small and divided.spent and not back:
-        kinds = product(JOINED, axes, (BEFORE, AFTER))
-        ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
-        yield ENDS, tried(Counted(ends), best)
+        best = _quicker(best, found)
+    if best.spent:
+        yield JOINING, tried(Counted(sent_anyway(both(best))), best)
 
 
 def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
@@ -178,50 +167,18 @@ def _followed(
     plan: Tried,
     shares: tuple[Combined, ...],
     again: Callable[[Tried, tuple[Combined, ...]], Tried],
-    turns: int,
+    large: bool,
 ) -> Iterator[Tried]:
-    """A plan that begins at a first one and counts on these shares; then others, each from the one before and
-    counting on what became one in it, up to so many `turns`, which end where one is little quicker, and where
-    what becomes one in it is what it counted on."""
-    for _ in range(turns):
-        shares = _summed(shares) if turns > 1 else shares
+    """A plan that begins at a first one and counts on these shares; of a large program then others, each from
+    the one before and counting on what became one in it, up to TURNS, which end where one is little quicker,
+    and where what becomes one in it is what it counted on."""
+    for _ in range(TURNS if large else 1):
         found = again(plan, shares)
         yield found
         learnt = learn(found.found)
         if found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
             return
-        plan, shares = found, learnt
-
-
-def _lacking(found: Iterable[Combined], others: Iterable[Combined]) -> list[Combined]:
-    """What became one of kinds, axes and phases that are none of those found."""
-    known = {_of(each) for each in found}
-    return [each for each in others if _of(each) not in known]
-
-
-def _summed(shares: tuple[Combined, ...]) -> tuple[Combined, ...]:
-    """The same, and sums that are scattered become one as those do that are not, where only one of them is
-    known."""
-    others = {
-        spmd.all_reduce.title: spmd.reduce_scatter.title,
-        spmd.reduce_scatter.title: spmd.all_reduce.title,
-    }
-    alike = [each._replace(title=str(others[each.title])) for each in shares if each.title in others]
-    return (*shares, *_lacking(shares, alike))
-
-
-def _of(combined: Combined) -> Hashable:
-    return combined.title, combined.axes, combined.phase
-
-
-def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
-    """What became one in a whole program, of what did in each of its regions."""
-    known = dict[Hashable, Combined]()
-    for each in found:
-        key = _of(each)
-        of = known.get(key, each._replace(before=0, after=0))
-        known[key] = each._replace(before=of.before + each.before, after=of.after + each.after)
-    return tuple(known.values())
+        plan, shares = found, with_sums(learnt)
 
 
 class _Again(Exception):

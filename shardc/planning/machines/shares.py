@@ -8,9 +8,16 @@ counted by when their operands are made (analysis/phases.py).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from shardc.analysis.phases import Phase
+from shardc.analysis.phases import BETWEEN, Phase
+from shardc.ops import spmd
+
+MORE = 8
+"""How much less of its latency one more collective is taken to pay where others are sent anyway."""
+
+_ALIKE = {spmd.all_reduce.title: spmd.reduce_scatter, spmd.reduce_scatter.title: spmd.all_reduce}
 
 
 class Combined(NamedTuple):
@@ -28,3 +35,37 @@ class Combined(NamedTuple):
     def part(self) -> float:
         """Of its latency, what each pays."""
         return self.after / self.before
+
+    @property
+    def which(self) -> Hashable:
+        """What tells it from others of a program."""
+        return self.title, self.axes, self.phase
+
+
+def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
+    """What became one in a whole program, of what did in each of its regions."""
+    known = dict[Hashable, Combined]()
+    for each in found:
+        of = known.get(each.which, each._replace(before=0, after=0))
+        known[each.which] = each._replace(before=of.before + each.before, after=of.after + each.after)
+    return tuple(known.values())
+
+
+def lacking(known: Iterable[Combined], others: Iterable[Combined]) -> tuple[Combined, ...]:
+    """Those of the others whose kind, axes and phase none that is known has."""
+    taken = {each.which for each in known}
+    return tuple(each for each in others if each.which not in taken)
+
+
+def with_sums(shares: tuple[Combined, ...]) -> tuple[Combined, ...]:
+    """The same, and sums that are scattered become one as those do that are not, where only one of the two is
+    known."""
+    alike = [(each, _ALIKE[each.title]) for each in shares if each.title in _ALIKE]
+    return (*shares, *lacking(shares, [each._replace(title=str(op.title)) for each, op in alike]))
+
+
+def sent_anyway(shares: Iterable[Combined]) -> tuple[Combined, ...]:
+    """The same, as if one collective more hardly took longer where several wait for nothing and become
+    one."""
+    joined = {each for each in shares if each.phase != BETWEEN and each.part < 1}
+    return tuple(each._replace(before=MORE * each.before) if each in joined else each for each in shares)

@@ -5,8 +5,9 @@ what makes values from nothing: iotas, constants) reads each of its inputs once,
 Of an input that is only sliced, the slices are read, of what is made from nothing none. Views (broadcasts,
 slices, transposes) are made for each chain that uses them: two chains that use one transpose of a tensor read
 the tensor twice. A reduction ends a chain, and so does an update in place: they take elements as they are
-made. So does a reshape whose result is in memory: what is reshaped is there. A reshape of what is in memory is no work, or a broadcast that is one, nor a transpose for a product,
-which reads in any order, or of a product's result, which it leaves in any order.
+made. So does a reshape whose result is in memory: what is reshaped is there. A reshape of what is in memory
+is no work, or a broadcast that is one, nor a transpose for a product, which reads in any order, or of a
+product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 

@@ -39,7 +39,7 @@ def improve(problem: Problem, begun: bool = False) -> None:
 
 
 def _improve(problem: Problem, begun: bool) -> None:
-    if not begun:
+    if not begun and problem.rates.flat:
         _stay(problem)
     search(problem)
     layouts = argument_layouts(problem)
