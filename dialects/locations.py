@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Operation
@@ -19,6 +19,8 @@ from xdsl.printer import Printer
 
 from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.graph.types import UNKNOWN, Location
+
+Found = TypeVar("Found")
 
 
 @data_attribute
@@ -66,13 +68,41 @@ def _quoted(text: str) -> str:
 UNKNOWN_SOURCE = SourceLoc(UNKNOWN)
 
 
+class Once(Generic[Found]):
+    """What is found of location attributes, once for each object of a few thousand: operations share them.
+
+    The attributes are kept, so that no other gets the id of one.
+    """
+
+    def __init__(self, find: Callable[[Attribute], Found]) -> None:
+        self.find, self.known = find, dict[int, tuple[Attribute, Found]]()
+
+    def __call__(self, attr: Attribute) -> Found:
+        known = self.known.get(id(attr))
+        if known is None:
+            if len(self.known) >= _MANY:
+                self.known.clear()
+            known = self.known[id(attr)] = attr, self.find(attr)
+        return known[1]
+
+
+_MANY = 1 << 12
+
+
 def location_of(attr: Attribute) -> Location:
     """The place in the source that a location attribute means, and the name it gives.
 
     The outermost name counts. Of a call site it is the callee, of fused locations the first that is known.
     """
+    return attr.data if type(attr) is SourceLoc else _meant(attr)
+
+
+def _find(attr: Attribute) -> Location:
     meant = _MEANT.get(type(attr))
     return meant(attr) if meant else UNKNOWN
+
+
+_meant = Once(_find)
 
 
 def _of_name(attr: NameLoc) -> Location:
@@ -90,13 +120,12 @@ def _of_fused(attr: FusedLoc) -> Location:
 
 
 _MEANT: dict[type[Attribute], Callable[[Any], Location]] = {
-    SourceLoc: lambda attr: attr.data,
     FileLineColLoc: place_of,
     NameLoc: _of_name,
     CallSiteLoc: _of_call,
     FusedLoc: _of_fused,
 }
-"""Kind of location -> the place that it means."""
+"""Kind of location that xDSL has -> the place that it means."""
 
 
 def name_of(attr: NameLoc) -> str | None:
