@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Operation
@@ -18,9 +18,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from shardc.dialects.data_attribute import ValueAttr, data_attribute
+from shardc.dialects.once import Once
 from shardc.graph.types import UNKNOWN, Location
-
-Found = TypeVar("Found")
 
 
 @data_attribute
@@ -66,27 +65,6 @@ def _quoted(text: str) -> str:
 
 
 UNKNOWN_SOURCE = SourceLoc(UNKNOWN)
-
-
-class Once(Generic[Found]):
-    """What is found of location attributes, once for each object of a few thousand: operations share them.
-
-    The attributes are kept, so that no other gets the id of one.
-    """
-
-    def __init__(self, find: Callable[[Attribute], Found]) -> None:
-        self.find, self.known = find, dict[int, tuple[Attribute, Found]]()
-
-    def __call__(self, attr: Attribute) -> Found:
-        known = self.known.get(id(attr))
-        if known is None:
-            if len(self.known) >= _MANY:
-                self.known.clear()
-            known = self.known[id(attr)] = attr, self.find(attr)
-        return known[1]
-
-
-_MANY = 1 << 12
 
 
 def location_of(attr: Attribute) -> Location:

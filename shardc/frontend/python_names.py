@@ -25,8 +25,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from shardc.dialects.locations import Once, SourceLoc, location_of
+from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.nested import nested
+from shardc.dialects.once import Once
 from shardc.frontend.forward_values import ForwardPass
 from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location

@@ -17,8 +17,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 
 from shardc.diagnostics import Location
+from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.snapshot import LAYER
@@ -56,7 +56,7 @@ class _Recipe(Struct, frozen=True):
             regions=regions,
         )
         if layer is not None:
-            noted = attribute_of(LAYER, layer)
+            noted = integers(layer)
             for each in nested([op]):
                 if LAYER in each.attributes:
                     each.attributes[LAYER] = noted
