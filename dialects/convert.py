@@ -32,6 +32,7 @@ from xdsl.ir import Attribute, Data
 
 from shardc.dialects.attribute_kinds import DIRECTIONS, integers
 from shardc.dialects.dense import DenseAttr, dense_attr, pairs_attr
+from shardc.dialects.once import Once
 from shardc.dialects.sdy_attributes import (
     AllToAllParamsAttr,
     AxesAttr,
@@ -70,13 +71,20 @@ from shardc.layout import LayoutError, Mesh, Sharding
 # Reading
 
 
-@lru_cache(maxsize=1 << 14)
 def python_of(attr: Attribute) -> object:
     """The Python value of an attribute that names no mesh."""
+    return _python(attr)
+
+
+@lru_cache(maxsize=1 << 14)
+def _find(attr: Attribute) -> object:
     for kind, read in _READERS:
         if isinstance(attr, kind):
             return read(attr)
     return str(attr)
+
+
+_python = Once(_find)
 
 
 def _integer(attr: IntegerAttr[IntegerType]) -> int | bool:

@@ -81,9 +81,12 @@ class _Writer:
         operands = [values[id(value)] for value in used]
         if op.successors:
             raise Unkept(f"{op.name} jumps")
-        regions = [[self.block(block) for block in region.blocks] for region in op.regions]
-        kind = self.kind(op)
-        attributes = [part for key, attr in op.attributes.items() for part in (key, self.attribute(attr))]
+        held = op.regions
+        regions = [[self.block(block) for block in region.blocks] for region in held] if held else []
+        kind, noted = self.kind(op), op.attributes
+        attributes = (
+            [part for k, attr in noted.items() for part in (k, self.attribute(attr))] if noted else []
+        )
         names = self.made(op.results)
         return [kind, operands, attributes, self.placed(op.location), names, regions]
 

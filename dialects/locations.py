@@ -18,6 +18,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from shardc.dialects.data_attribute import ValueAttr, data_attribute
+from shardc.dialects.once import Once
 from shardc.graph.types import UNKNOWN, Location
 
 
@@ -71,8 +72,15 @@ def location_of(attr: Attribute) -> Location:
 
     The outermost name counts. Of a call site it is the callee, of fused locations the first that is known.
     """
+    return attr.data if type(attr) is SourceLoc else _meant(attr)
+
+
+def _find(attr: Attribute) -> Location:
     meant = _MEANT.get(type(attr))
     return meant(attr) if meant else UNKNOWN
+
+
+_meant = Once(_find)
 
 
 def _of_name(attr: NameLoc) -> Location:
@@ -90,13 +98,12 @@ def _of_fused(attr: FusedLoc) -> Location:
 
 
 _MEANT: dict[type[Attribute], Callable[[Any], Location]] = {
-    SourceLoc: lambda attr: attr.data,
     FileLineColLoc: place_of,
     NameLoc: _of_name,
     CallSiteLoc: _of_call,
     FusedLoc: _of_fused,
 }
-"""Kind of location -> the place that it means."""
+"""Kind of location that xDSL has -> the place that it means."""
 
 
 def name_of(attr: NameLoc) -> str | None:

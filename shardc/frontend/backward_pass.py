@@ -12,13 +12,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
 from shardc.dialects.locations import location_of
+from shardc.dialects.nested import nested
 from shardc.frontend.backward import is_backward
 
 
 def backward_pass(module: ModuleOp) -> set[Operation]:
     """The operations of the backward pass."""
     names = {
-        op.sym_name.data: [(inner, location_of(inner.location).name or "") for inner in op.walk()]
+        op.sym_name.data: [(inner, location_of(inner.location).name or "") for inner in nested([op])]
         for op in module.body.block.ops
         if isinstance(op, FuncOp)
     }

@@ -17,6 +17,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from shardc.dialects.nested import nested
 from shardc.ops import hlo
 
 _HANDED_ON = frozenset((hlo.broadcast_in_dim.name, hlo.dynamic_update_slice.name, hlo.reshape.name))
@@ -33,7 +34,7 @@ class ForwardPass:
         self._backward = backward
         self._functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
         self._calls: dict[str, list[CallOp]] = defaultdict(list)
-        for op in module.walk():
+        for op in nested([module]):
             if isinstance(op, CallOp):
                 self._calls[op.callee.string_value()].append(op)
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardc.dialects.locations import location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.frontend.jax_loops import LOOPS, Carry
 from shardc.frontend.python_names import frames
@@ -30,9 +30,9 @@ def name_carried(module: ModuleOp, backward: Container[Operation] = ()) -> None:
                 known.setdefault(place, []).append(carries)
     if not known:
         return
-    for op in module.walk():
+    for op in nested([module]):
         if op.name == hlo.while_.name:
-            place = next(frames(op.location), location_of(op.location))
+            place = frames(op.location)[0]
             found = known.get((place.file or "", place.line, place.col, op in backward), ())
             fitting = next((carries for carries in found if _fits(op, carries)), None)
             if fitting is not None:

@@ -29,6 +29,7 @@ from shardc.diagnostics import Location, ShardcError, did_you_mean, register_sou
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc
+from shardc.dialects.nested import nested
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
@@ -68,7 +69,7 @@ def read(
 
             read_gspmd(module)
         backward = backward_pass(module) if BACKWARD in text else set[Operation]()
-        before = {op: op.location for op in module.walk()} if backward and PYTHON in text else {}
+        before = {op: op.location for op in nested([module])} if backward and PYTHON in text else {}
         named = name_values(module, backward) if PYTHON in text else {}
         name_carried(module, backward)
         if PYTHON in text:

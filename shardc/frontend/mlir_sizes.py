@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.graph import Dense
 from shardc.ops import hlo
@@ -22,7 +23,7 @@ from shardc.ops import hlo
 def read_sizes(module: ModuleOp) -> None:
     """Replace every get_dimension_size of a module, in place."""
     builder = IRBuilder(module)
-    for op in [op for op in module.walk() if op.name == hlo.get_dimension_size.name]:
+    for op in [op for op in nested([module]) if op.name == hlo.get_dimension_size.name]:
         dim = op.properties["dimension"]
         assert isinstance(dim, IntegerAttr)
         type = type_of(op.results[0].type)

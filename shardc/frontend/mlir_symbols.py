@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.layout import LayoutError
@@ -30,7 +31,7 @@ _TOP = "meshes stand in the module, beside its functions"
 
 def check_meshes(module: ModuleOp) -> None:
     """ShardcError for a mesh that stands in a function, or that cannot be."""
-    for op in module.walk():
+    for op in nested([module]):
         if not isinstance(op, MeshOp):
             continue
         if op.parent_op() is not module:

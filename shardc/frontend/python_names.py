@@ -26,6 +26,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.nested import nested
+from shardc.dialects.once import Once
 from shardc.frontend.forward_values import ForwardPass
 from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location
@@ -69,7 +71,7 @@ def _callers(module: ModuleOp, backward: Collection[Operation]) -> dict[str, set
     What has their places inside the function is JAX's own, and the places are those of its first call.
     """
     found: dict[str, set[Statement]] = defaultdict(set)
-    for op in module.walk():
+    for op in nested([module]):
         if isinstance(op, CallOp):
             statement = None if op in backward else statement_of(op)
             if statement is not None:
@@ -95,17 +97,26 @@ def statement_of(op: Operation, within: Operation | None = None) -> Statement | 
     return None
 
 
-def frames(loc: Attribute) -> Iterator[Location]:
+def frames(loc: Attribute) -> Sequence[Location]:
     """The places of a call stack, innermost first.
 
     JAX traces a function once for several calls: what is inside has the place of the first call too, inside
     that of its own.
     """
+    return _frames(loc)
+
+
+def _in_stack(loc: Attribute) -> Sequence[Location]:
     stack = _stack(loc)
-    for (function, place), (caller, of_caller) in pairwise(stack):
-        if not function or (function, place.file) != (caller, of_caller.file):
-            yield place
-    yield stack[-1][1]
+    inner = [
+        place
+        for (function, place), (caller, of_caller) in pairwise(stack)
+        if not function or (function, place.file) != (caller, of_caller.file)
+    ]
+    return [*inner, stack[-1][1]]
+
+
+_frames = Once(_in_stack)
 
 
 def _stack(loc: Attribute) -> list[tuple[str, Location]]:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.locations import location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.verify import uneven_block
 from shardc.ops import sdy
 from shardc.options import Options
@@ -56,7 +57,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
         choose_entry(module, options.entry)
     read_trees(module)
     read_sizes(module)
-    for op in module.walk():
+    for op in nested([module]):
         if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(
                 f"{op.name} stands in a program only while shardings propagate",

@@ -26,6 +26,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.frontend.python_names import statement_of
 from shardc.ops import hlo
@@ -50,10 +51,10 @@ def name_saved(module: ModuleOp, backward: Container[Operation], named: Mapping[
     `backward` are the operations of the backward pass, `named` the names that lines of Python give.
     """
     reader = _Reader(module, named)
-    for op in module.walk():
+    for op in nested([module]):
         if op.name == hlo.while_.name and op not in backward:
             _name(op, reader)
-    for op in module.walk():
+    for op in nested([module]):
         if op.name == hlo.optimization_barrier.name and op in backward:
             locate(op, location_of(op.location).named(None))
             for result, operand in zip(op.results, op.operands, strict=True):
@@ -81,7 +82,7 @@ class _Reader:
         self._functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
         self._named = named
         self._calls: dict[str, list[CallOp]] = defaultdict(list)
-        for op in module.walk():
+        for op in nested([module]):
             if isinstance(op, CallOp):
                 self._calls[op.callee.string_value()].append(op)
 

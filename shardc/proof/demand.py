@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.sizes import has_absolute
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
+from shardc.dialects.nested import nested
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.proof import LARGE, VARIABLE, default
@@ -70,7 +71,7 @@ def ask(module: ModuleOp, prove: bool | None, kept: Sought | None = None) -> Ask
     known = kept.recall(LARGE) if kept is not None and prove is None else None
     if known is not None:
         return Asked(said=known)
-    said = None if prove else default.too_many(sum(1 for _ in module.walk()))
+    said = None if prove else default.too_many(len(nested([module])))
     return Asked(None if said else snapshot(module).graph, said, prove is True, kept)
 
 

@@ -116,19 +116,17 @@ def constants(region: Region) -> dict[int, Node]:
     """What makes the values that follow from constants alone, by value: masks and tables among them."""
     found: dict[int, Node] = {}
     for node in region.nodes:
-        plain = has(node.name, Trait.ELEMENTWISE, Trait.MOVES, Trait.SOURCE)
-        if plain and not node.regions and all(value in found for value in node.operands):
+        follows = not node.regions and all([value in found for value in node.operands])
+        if follows and has(node.name, Trait.ELEMENTWISE, Trait.MOVES, Trait.SOURCE):
             found.update(dict.fromkeys(node.results, node))
     return found
 
 
-def made_anywhere(region: Region) -> dict[int, Node]:
-    """What makes the values that are as well made where they are used, by value: what follows from constants
-    alone, and broadcasts. One program may keep a broadcast for the way back of which the other keeps the
-    operand, and makes it again.
+def broadcasts(region: Region) -> dict[int, Node]:
+    """What makes the values that are broadcast, by value: as well made where they are used. One program may
+    keep a broadcast for the way back of which the other keeps the operand, and makes it again.
     """
-    spread = {node.results[0]: node for node in region.nodes if node.name == hlo.broadcast_in_dim.name}
-    return {**spread, **constants(region)}
+    return {node.results[0]: node for node in region.nodes if node.name == hlo.broadcast_in_dim.name}
 
 
 class Stretch(Struct, frozen=True, dict=True):

@@ -12,7 +12,7 @@ from shardc.graph import Node, Region
 from shardc.graph.program import own_attrs
 from shardc.graph.types import is_inexact
 from shardc.ops import Trait, has, hlo
-from shardc.proof.flat import Copy, Stretch, constants, made_anywhere, outlined, uses
+from shardc.proof.flat import Copy, Stretch, broadcasts, constants, outlined, uses
 
 Key = tuple[Hashable, ...]
 
@@ -25,10 +25,13 @@ class Steps:
     def __init__(self, copy: Copy, region: Region) -> None:
         self.copy, self.region = copy, region
         self.graph = copy.graph
-        self.constants, self.anywhere = constants(region), made_anywhere(region)
+        self.constants = constants(region)
+        self.anywhere = {**broadcasts(region), **self.constants}
         self.steps = [node for node in region.nodes[:-1] if not self.is_anywhere(node)]
         self.numbers: dict[Hashable, int] = {}
         self.known: dict[int, int] = {}
+        self.seen: dict[Key, int] = {}
+        """Kinds by the ids of attributes and types, which equal operations mostly share."""
         self.made_of: dict[int, int] = {}
         self.last = self._last([*self.steps, region.nodes[-1]])
         self.place = {node.id: place for place, node in enumerate(self.steps)}
@@ -48,15 +51,20 @@ class Steps:
 
     def kind(self, node: Node) -> int:
         """A number that equal operations have in common."""
-        if node.id not in self.known:
-            self.known[node.id] = self.numbers.setdefault(self._kind(node), len(self.numbers))
-        return self.known[node.id]
+        known = self.known.get(node.id)
+        if known is None:
+            known = self.known[node.id] = self._kind(node)
+        return known
 
-    def _kind(self, node: Node) -> Key:
-        attrs = tuple(sorted(own_attrs(node).items()))
-        types = (self.graph.types(node.operands), self.graph.types(node.results))
-        inside = tuple(self.kind(inner) for region in node.regions for inner in region.nodes)
-        return (node.name, attrs, *types, inside)
+    def _kind(self, node: Node) -> int:
+        operands, results = self.graph.types(node.operands), self.graph.types(node.results)
+        inside = tuple([self.kind(inner) for region in node.regions for inner in region.nodes])
+        same = (node.name, id(node.attrs), len(operands), *map(id, operands), *map(id, results), inside)
+        known = self.seen.get(same)
+        if known is None:
+            key = (node.name, tuple(sorted(own_attrs(node).items())), operands, results, inside)
+            known = self.seen[same] = self.numbers.setdefault(key, len(self.numbers))
+        return known
 
     def sounds(self) -> tuple[list[str], list[int]]:
         """The names of operations that compute, in order, and how many there are before each step."""

@@ -2,7 +2,8 @@
 
 The hundredth layer of a network is localized as the first was: a node with the same attributes, types and
 layouts becomes the same operation. Where a node has become a single operation on its own operands, that is
-remembered, and the next like it is made without its form.
+remembered, and the next like it is made without its form. In a folded program each operation says which layer
+it is of: what is made again says so of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 
 from shardc.diagnostics import Location
+from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import nested
+from shardc.dialects.snapshot import LAYER
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Builder
@@ -37,19 +41,26 @@ class _Recipe(Struct, frozen=True):
     attributes: dict[str, Attribute]
     regions: tuple[IRRegion, ...]
 
-    def make(self, operands: Sequence[SSAValue], place: Location) -> Operation:
+    def make(self, operands: Sequence[SSAValue], place: Location, layer: object) -> Operation:
+        """The operation; `layer`: what is noted of which it is, if that is."""
         regions = [region.clone() for region in self.regions]
         for region in regions:
             for block in region.blocks:
                 for inner in (*block.args, *block.ops):
                     locate(inner, place)
-        return self.kind.create(
+        op = self.kind.create(
             operands=operands,
             result_types=self.types,
             properties=self.properties,
             attributes=self.attributes,
             regions=regions,
         )
+        if layer is not None:
+            noted = integers(layer)
+            for each in nested([op]):
+                if LAYER in each.attributes:
+                    each.attributes[LAYER] = noted
+        return op
 
 
 class RememberingLocalizer(Localizer):
@@ -82,7 +93,8 @@ class RememberingLocalizer(Localizer):
         if recipe is None:
             return super().step(builder, node, env)
         place = node.loc.named(None)
-        op = builder.insert(recipe.make([env[v] for v in node.operands], place), place)
+        made = recipe.make([env[v] for v in node.operands], place, node.attrs.get(LAYER))
+        op = builder.insert(made, place)
         for result, value in zip(node.results, op.results, strict=True):
             name_result(value, place, self.graph.values[result].loc)
         return list(op.results)
@@ -90,7 +102,7 @@ class RememberingLocalizer(Localizer):
     def _key(self, node: Node) -> Hashable:
         """Equal for nodes that become the same operation."""
         kinds = tuple(map(self._kind, node.operands)), tuple(map(self._kind, node.results))
-        return (node.name, id(node.attrs), kinds, tuple([self._inside(region) for region in node.regions]))
+        return (node.name, _said(node), kinds, tuple([self._inside(region) for region in node.regions]))
 
     def _inside(self, region: Region) -> Hashable:
         """Equal for bodies that do the same to their arguments; values from around are those very values."""
@@ -102,7 +114,7 @@ class RememberingLocalizer(Localizer):
         for node in region.nodes:
             bodies = tuple([self._inside(inner) for inner in node.regions])
             operands = tuple([inside.get(value, value) for value in node.operands])
-            keys.append((node.name, id(node.attrs), operands, self.graph.types(node.results), bodies))
+            keys.append((node.name, _said(node), operands, self.graph.types(node.results), bodies))
             for value in node.results:
                 inside[value] = -1 - len(inside)
         return tuple(keys)
@@ -141,6 +153,12 @@ class RememberingLocalizer(Localizer):
             return None
         types = tuple(result.type for result in op.results)
         return _Recipe(type(op), types, dict(op.properties), dict(op.attributes), op.regions)
+
+
+def _said(node: Node) -> Hashable:
+    """Equal for nodes that say the same, but for the layer that each is of."""
+    attrs = node.attrs
+    return id(attrs) if LAYER not in attrs else tuple([(k, id(attrs[k])) for k in attrs if k != LAYER])
 
 
 def _is_closed(op: Operation, place: Location) -> bool:

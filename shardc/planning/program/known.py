@@ -23,14 +23,15 @@ from shardc import cache
 from shardc.analysis.phases import Context, Phase
 from shardc.forms.choice import Choice
 from shardc.forms.cost import FormCollective
-from shardc.graph import TensorType
+from shardc.graph import Graph, TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
 from shardc.planning.program.improve import improve
-from shardc.planning.program.one_differs import improve_one_differs
+from shardc.planning.program.one_differs import Recalled, improve_one_differs
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
 from shardc.planning.program.variables import Proof
 
 T = TypeVar("T", bound=Hashable)
@@ -58,21 +59,21 @@ def improved(
     begins at the plan that `begin` takes, if that is given. `alike`: where one layer of the program differs
     from all others, else at the plan that it would have if none did.
     """
-    rates, worth = problem.rates, len(problem.variables) >= WORTH
-    key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
-    entry = _RECENT.pop(key, None)
-    if entry is None and worth and not cache.ANEW.get():
-        entry = cache.get(*key)
+    worth, stated = len(problem.variables) >= WORTH, problem.variables[-1].choice
+    key = _key(problem.graph, problem.rates, said)
+    entry = _held(key, worth)
     if entry is None:
         with counting() as effort:
             if begin is not None:
                 begin(problem)
                 improve(problem, begun=True)
-            elif not alike or not improve_one_differs(problem, partial(_alike, said)):
+            elif not alike or not improve_one_differs(
+                problem, partial(_alike, said), partial(_recalled, said, problem.rates)
+            ):
                 improve(problem)
         if not worth and effort.entries < MUCH:
             return
-        entry = _entry(problem, effort)
+        entry = _entry(problem, effort, problem.variables[-1].choice == stated)
         if worth and not cache.ANEW.get():
             cache.put(entry, *key)
     else:
@@ -80,8 +81,31 @@ def improved(
     _remember(entry, key)
 
 
+def _key(graph: Graph, rates: Rates, said: tuple[str, ...]) -> tuple[str, ...]:
+    return ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(graph))
+
+
+def _held(key: tuple[str, ...], worth: bool = True) -> bytes | None:
+    """The entry of a program, if the process or the folder has it."""
+    entry = _RECENT.pop(key, None)
+    return cache.get(*key) if entry is None and worth and not cache.ANEW.get() else entry
+
+
 def _alike(said: tuple[str, ...], problem: Problem) -> None:
     improved(problem, *said, alike=True)
+
+
+def _recalled(said: tuple[str, ...], rates: Rates, graph: Graph) -> Recalled | None:
+    """What was found for a program, without its problem; None if nothing is kept."""
+    key = _key(graph, rates, said)
+    entry = _held(key)
+    if entry is None:
+        return None
+    _remember(entry, key)
+    kept = json.loads(entry)
+    spend(kept["effort"])
+    choices, chosen = _choices(kept, rates.mesh), cast("list[int]", kept["chosen"])
+    return Recalled([choices[number] for number in chosen], kept["as_stated"])
 
 
 def _remember(entry: bytes, key: tuple[str, ...]) -> None:
@@ -100,12 +124,12 @@ def _number(numbers: dict[T, int], thing: T) -> int:
     return numbers.setdefault(thing, len(numbers))
 
 
-def _entry(problem: Problem, effort: Effort) -> bytes:
-    return json.dumps(_written(problem, effort), separators=(",", ":")).encode()
+def _entry(problem: Problem, effort: Effort, as_stated: bool) -> bytes:
+    return json.dumps(_written(problem, effort, as_stated), separators=(",", ":")).encode()
 
 
-def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
-    """All that improve changes."""
+def _written(problem: Problem, effort: Effort, as_stated: bool) -> dict[str, Any]:
+    """All that improve changes, and whether results leave the function `as_stated`."""
     layouts: dict[Sharding, int] = {}
     choices: dict[Choice, int] = {}
     chosen = [_number(choices, variable.choice) for variable in problem.variables]
@@ -122,12 +146,12 @@ def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
         "modest": problem.modest,
         "proof": None if problem.proof is None else [problem.proof.ticks, problem.proof.method],
         "effort": effort.entries,
+        "as_stated": as_stated,
     }
 
 
 def _read(problem: Problem, kept: dict[str, Any]) -> None:
-    layouts: list[Sharding] = [shared(_sharding(problem.mesh, *parts)) for parts in kept["layouts"]]
-    choices = [_chosen(layouts, *parts) for parts in kept["choices"]]
+    layouts, choices = _layouts(kept, problem.mesh), _choices(kept, problem.mesh)
     for variable, number in zip(problem.variables, kept["chosen"], strict=True):
         if variable.choice != choices[number]:
             variable.choice = choices[number]
@@ -142,6 +166,15 @@ def _read(problem: Problem, kept: dict[str, Any]) -> None:
     problem.modest = None if kept["modest"] is None else tuple(kept["modest"])
     problem.proof = None if kept["proof"] is None else Proof(*kept["proof"])
     spend(kept["effort"])
+
+
+def _layouts(kept: dict[str, Any], mesh: Mesh) -> list[Sharding]:
+    return [shared(_sharding(mesh, *parts)) for parts in kept["layouts"]]
+
+
+def _choices(kept: dict[str, Any], mesh: Mesh) -> list[Choice]:
+    layouts = _layouts(kept, mesh)
+    return [_chosen(layouts, *parts) for parts in kept["choices"]]
 
 
 def _choice(choice: Choice, layouts: dict[Sharding, int]) -> list[Any]:

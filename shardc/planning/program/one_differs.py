@@ -8,9 +8,13 @@ how the others run, along one mesh axis after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
 
 from shardc.forms.choice import Choice
+from shardc.graph import Graph
+from shardc.ops import sdy
 from shardc.planning.program.all_alike import all_alike
 from shardc.planning.program.by_axis import by_axis
 from shardc.planning.program.descent import follow, settle
@@ -20,21 +24,29 @@ from shardc.planning.program.setup import setup
 from shardc.planning.program.variables import Variable
 
 
-def improve_one_differs(problem: Problem, find: Callable[[Problem], None]) -> bool:
+class Recalled(Struct, frozen=True):
+    """The choices of a program's operations that were found before, in order, with that of its end; and
+    whether its results leave it as was stated."""
+
+    choices: Sequence[Choice]
+    as_stated: bool
+
+
+def improve_one_differs(
+    problem: Problem, find: Callable[[Problem], None], recall: Callable[[Graph], Recalled | None]
+) -> bool:
     """Change the problem's choices for those of a good plan, if one layer differs from all others: then True.
 
-    find: takes a plan of the program in which none does.
+    find: takes a plan of the program in which none does. recall: gives what that took before, if it is known.
     """
     alike = all_alike(problem.graph)
     if alike is None:
         return False
-    like = setup(alike.graph, alike.graph.main, problem.rates)
-    *_, end = like.variables
-    stated = end.choice
-    find(like)
-    if end.choice != stated:  # results that were open leave main otherwise
+    found = recall(alike.graph) or _found(setup(alike.graph, alike.graph.main, problem.rates), find)
+    if not found.as_stated:  # results that were open leave main otherwise
         return False
-    choices = {variable.node.id: variable.choice for variable in like.variables[:-1]}
+    nodes = [node for node in alike.graph.main.body.nodes if node.name != sdy.sharding_group.name]
+    choices = {node.id: choice for node, choice in zip(nodes[:-1], found.choices[:-1], strict=True)}
     known = {node: choices[other] for node, other in alike.stands.items() if other in choices}
     stays = {node for node, other in alike.stands.items() if node == other}
     repeats = repeats_of(problem)
@@ -48,6 +60,13 @@ def improve_one_differs(problem: Problem, find: Callable[[Problem], None]) -> bo
         repeats.write_back()
     follow(problem)
     return True
+
+
+def _found(like: Problem, find: Callable[[Problem], None]) -> Recalled:
+    *_, end = like.variables
+    stated = end.choice
+    find(like)
+    return Recalled([variable.choice for variable in like.variables], end.choice == stated)
 
 
 def _weigh(

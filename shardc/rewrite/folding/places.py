@@ -16,7 +16,8 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from shardc.dialects.convert import attribute_of, python_of
+from shardc.dialects.attribute_kinds import integers
+from shardc.dialects.convert import python_of
 from shardc.dialects.snapshot import LAYER
 
 FOLDED = "shardc.folded"
@@ -44,7 +45,7 @@ Place = tuple[Slot, int]
 def note_places(op: Operation, places: Iterable[Place]) -> None:
     """Say of an operation where it stands, or of a call where those of its function do."""
     numbers = tuple(number for slot, layer in places for number in (*slot, layer))
-    op.attributes[LAYER] = attribute_of(LAYER, numbers)
+    op.attributes[LAYER] = integers(numbers)
 
 
 def places_of(op: Operation) -> list[Place]:

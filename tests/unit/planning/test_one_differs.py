@@ -9,13 +9,15 @@ from typing import Any, cast
 import pytest
 
 from shardc.dialects.context import make_context
+from shardc.forms.choice import Choice
 from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.passes import insert_reshards
 from shardc.passes.pipeline import run_to
+from shardc.planning.effort import counting
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program import known, plan_program, repeats
+from shardc.planning.program import known, one_differs, plan_program, repeats
 from shardc.planning.program.all_alike import all_alike
 from shardc.planning.program.canonical import LAYER, lines_of
 from shardc.planning.program.problem import Problem
@@ -191,4 +193,24 @@ def test_only_what_differs_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
         raise AssertionError("the plan was looked for")
 
     monkeypatch.setattr(known, "improve", fail)
+    monkeypatch.setattr(one_differs, "setup", fail)
     assert plan_program(graphs[1]).time is not None
+
+
+@pytest.mark.usefixtures("classes")
+@pytest.mark.parametrize("name", ["a step", "another function"])
+def test_with_what_is_remembered_the_plan_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = planned(ONE[name])
+    monkeypatch.setattr(known, "_RECENT", {})
+    monkeypatch.setattr(known, "MUCH", 0)
+
+    def choices() -> tuple[list[Choice], int]:
+        problem = setup(graph, graph.main, Rates(load("balanced"), mesh_of(graph), ()))
+        with counting() as effort:
+            known.improved(problem, alike=True)
+        return [variable.choice for variable in problem.variables], effort.entries
+
+    found = choices()
+    assert len(known._RECENT) == 2
+    known._RECENT.popitem()  # its own; that of the program in which no layer differs stays
+    assert choices() == found

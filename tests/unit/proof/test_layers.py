@@ -26,7 +26,7 @@ from shardc.proof import steps
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.draws import LONGEST, PEAKS, Draw
-from shardc.proof.flat import constants, copy_of, devices_region, inlined, with_region
+from shardc.proof.flat import copy_of, devices_region, inlined, with_region
 from shardc.proof.lemmas import Lemmas
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
@@ -166,7 +166,7 @@ def test_broadcasts_are_made_where_they_are_used() -> None:
     proof = prove(whole, local)
     assert proof.verdict is Verdict.PROVED and len(proof.layers) == 2, lines(proof)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "made_anywhere", constants)
+        patch.setattr(steps, "broadcasts", lambda _: {})
         assert len(prove(whole, local).layers) < 2
     roots = [place for place, node in enumerate(region.nodes) if node.name == hlo.rsqrt.name]
     for place in (roots[0], roots[3]):

@@ -7,14 +7,21 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from shardc import cache
 from shardc.compilation import lower
 from shardc.diagnostics import Location
 from shardc.dialects.context import make_context
 from shardc.dialects.text import print_module
+from shardc.forms.localize import Localizer
 from shardc.frontend.read import read
 from shardc.options import Options
+from shardc.passes import localize
+from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.localize import VALUES, Localize
+from shardc.passes.pipeline import PASSES, STAGES
 from shardc.rewrite import recipes
+from shardc.rewrite.folding.places import FOLDED
+from tests.unit.rewrite.folding.programs import forward
 
 LAYERS = """mesh pod[data=2, model=4]
 
@@ -70,9 +77,9 @@ def test_like_operations_are_made_by_a_recipe(monkeypatch: pytest.MonkeyPatch):
     made = list[type]()
     original = recipes._Recipe.make
 
-    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue], place: Location):
+    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue], place: Location, layer: object):
         made.append(recipe.kind)
-        return original(recipe, operands, place)
+        return original(recipe, operands, place, layer)
 
     monkeypatch.setattr(recipes._Recipe, "make", told)
     localized(SUMS, numbered=False)
@@ -82,3 +89,37 @@ def test_like_operations_are_made_by_a_recipe(monkeypatch: pytest.MonkeyPatch):
     names = [kind.name for kind in made]
     assert names.count("stablehlo.tanh") == 2  # of three
     assert "stablehlo.sort" not in names
+
+
+REDUCED = "    x = x + gelu(x @ {0}.up) @ {0}.down * max(x * {0}.gain, axis=1, keepdims=True)\n"
+
+
+def test_layers_of_a_folded_program_are_made_by_recipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each operation says of which layer it is, those in bodies too."""
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    made = list[str]()
+    original = recipes._Recipe.make
+
+    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue], place: Location, layer: object):
+        made.append(recipe.kind.name) if layer is not None else None
+        return original(recipe, operands, place, layer)
+
+    monkeypatch.setattr(recipes._Recipe, "make", told)
+    program = forward(12, REDUCED)
+    by_recipes = per_device(program)
+    assert made.count("stablehlo.reduce") > 2
+    monkeypatch.setattr(localize, "RememberingLocalizer", Localizer)
+    assert per_device(program) == by_recipes
+
+
+def per_device(text: str) -> str:
+    """A program as localize leaves it, of which layers are left out."""
+    module: ModuleOp = read(text, Options(file="prog.shard", language="shard"))
+    FoldLayers(worth=8).apply(make_context(), module)
+    assert FOLDED in module.attributes
+    for stage in ("sharded", "collectives"):
+        for name in STAGES[stage]:
+            if name != "fold-layers":
+                PASSES[name]()().apply(make_context(), module)
+    localize.Localize().apply(make_context(), module)
+    return print_module(module)
