@@ -96,8 +96,11 @@ def _array(attr: DenseArrayBase[IntegerType]) -> tuple[object, ...]:
     return tuple(map(bool, values)) if attr.elt_type == i1 else tuple(values)
 
 
-def _nested(values: object) -> object:
-    return tuple(map(_nested, cast("list[object]", values))) if isinstance(values, list) else values
+def _nested(values: Any, rank: int) -> object:
+    """Lists of lists as tuples, so deep."""
+    if rank < 2:
+        return tuple(values) if rank else values
+    return tuple([_nested(row, rank - 1) for row in values])
 
 
 _MOST_ROWS = 1 << 24
@@ -108,7 +111,8 @@ def _rows(attr: DenseAttr) -> object:
     count = prod(attr.data.value.shape)
     if count > _MOST_ROWS:
         raise LayoutError(f"a table in an attribute has {count} elements")
-    return _nested(attr.data.value.array().tolist())
+    table = attr.data.value.array()
+    return _nested(table.tolist(), table.ndim)
 
 
 def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> object:

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-TOGETHER = 2_000_000  # edges, each seen from all starts, that are looked at in one go: some megabytes
+TOGETHER = 1 << 15  # edges, each seen from all starts, in one go: what a processor has near
+MOST = 4  # all edges are gone along at once where one in so many nodes may have become nearer
 
 
 class Edges(Struct, frozen=True):
-    """The edges of a graph: the nodes that each leads from and to, and its length, 0 or more."""
+    """The edges of a graph, in the order of their targets: the nodes that each leads from and to, and its
+    length, 0 or more."""
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
@@ -24,33 +26,39 @@ class Edges(Struct, frozen=True):
         return Edges(self.sources[kept], self.targets[kept], self.lengths[kept])
 
 
-def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64], known: Matrix | None = None) -> Matrix:
+def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64]) -> Matrix:
     """Shortest paths from each of `starts` (rows) to each of `size` nodes; else infinite.
 
     Edges are gone on along from all nodes to which a path has become shorter, until there is none: of graphs
-    in which few edges lead everywhere, that takes few turns (Bellman and Ford). Paths that are `known`, over
-    some of the edges, are where it begins.
+    in which few edges lead everywhere, that takes few turns (Bellman and Ford).
     """
-    found = np.full((len(starts), size), np.inf) if known is None else known.copy()
+    found = np.full((len(starts), size), np.inf)
     found[np.arange(len(starts)), starts] = 0.0
-    order = np.argsort(edges.targets, kind="stable")
-    sources, targets, lengths = edges.sources[order], edges.targets[order], edges.lengths[order]
-    rows = max(1, TOGETHER // max(1, len(order)))
+    sources, targets, lengths = edges.sources, edges.targets, edges.lengths
+    every = _firsts(targets)
+    rows = max(1, TOGETHER // max(1, len(targets)))
     for start in range(0, len(starts), rows):
         part = found[start : start + rows]  # a view
-        shorter = starts[start : start + rows] if known is None else np.arange(size)
+        shorter = starts[start : start + rows]
         while len(shorter):
-            due = np.zeros(size, dtype=np.bool_)
-            due[shorter] = True
-            taken = np.flatnonzero(due[sources])
-            if not len(taken):
+            if MOST * len(shorter) > size:
+                first, ends, ways = every, targets, part.take(sources, axis=1) + lengths
+            else:
+                due = np.zeros(size, dtype=np.bool_)
+                due[shorter] = True
+                taken = np.flatnonzero(due.take(sources))
+                ends = targets.take(taken)
+                first, ways = _firsts(ends), part.take(sources.take(taken), axis=1) + lengths.take(taken)
+            if not len(first):
                 break
-            ends = targets[taken]
-            first = np.flatnonzero(np.diff(ends, prepend=-1))
-            reached = ends[first]
-            before = part[:, reached]
-            ways = part[:, sources[taken]] + lengths[taken]
-            least = np.minimum(before, np.minimum.reduceat(ways, first, axis=1))
-            part[:, reached] = least
-            shorter = reached[(least < before).any(axis=0)]
+            reached = ends.take(first)
+            before, least = part.take(reached, axis=1), np.minimum.reduceat(ways, first, axis=1)
+            nearer = least < before
+            part[:, reached] = np.where(nearer, least, before)
+            shorter = reached[nearer.any(axis=0)]
     return found
+
+
+def _firsts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where in ascending numbers another one begins."""
+    return np.flatnonzero(np.diff(numbers, prepend=-1))

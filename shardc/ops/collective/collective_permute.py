@@ -14,7 +14,7 @@ def _types(op: UntypedOp) -> Types:
     for what, ends in (("source", [pair[0] for pair in pairs]), ("target", [pair[1] for pair in pairs])):
         if len(set(ends)) != len(ends):
             raise op.error(f"has a {what} twice in {list(pairs)}")
-        if any(not 0 <= end < count for end in ends):
+        if ends and not 0 <= min(ends) <= max(ends) < count:
             raise op.error(f"has a {what} outside the {count} positions in {list(pairs)}")
     return (op.one(),)
 

@@ -22,11 +22,11 @@ from shardc.analysis.phases import BETWEEN, Phase
 from shardc.graph import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.planning.program.rates import GRAIN, Rates
+from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.steps import FREE
-from shardc.planning.reshard.ways import KINDS
 from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of the bytes: what rounding may take off

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.orders import Ends, Numbers, Orders
@@ -57,3 +58,26 @@ class Paths:
         if new:
             some = np.array(self._together or new, np.int64)
             self.rows.update(zip(some.tolist(), self.search(some), strict=True))
+
+
+class Either(Paths):
+    """Paths: to layouts that are `partial` those of `every`, once somebody asks, else those of `whole`, which
+    others may have as well."""
+
+    def __init__(self, whole: Paths, every: Paths, partial: NDArray[np.bool_]) -> None:
+        super().__init__(whole.orders, whole.search)
+        self.rows, self.every, self.partial = whole.rows, every, partial
+
+    def along(self, ends: Ends) -> Matrix:
+        lengths, late = super().along(ends), self.partial[ends.targets]
+        rows = np.flatnonzero(late.any(axis=1))
+        if len(rows):
+            more = self.every.along(Ends(ends.starts[rows], ends.targets[rows]))
+            lengths[rows] = np.where(late[rows], more, lengths[rows])
+        return lengths
+
+    def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
+        lengths, late = super().pairs(sources, targets), np.flatnonzero(self.partial[targets])
+        if len(late):
+            lengths[late] = self.every.pairs(sources[late], targets[late])
+        return lengths

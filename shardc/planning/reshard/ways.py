@@ -16,52 +16,29 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
+from shardc.planning.reshard.collectives import KINDS, Collectives
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.orders import Numbers, Orders
-from shardc.planning.reshard.paths import Paths
+from shardc.planning.reshard.paths import Either, Paths
 from shardc.planning.reshard.space import AtomLayout, Space
-from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
 STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it decides between equals
 
 
-class Collectives(Struct, frozen=True):
-    """Every collective from one layout to another: what it sends (Ways), and its kind by number (KINDS)."""
-
-    edges: Edges
-    kinds: Numbers
-
-    @property
-    def unreduces(self) -> NDArray[np.bool_]:
-        """Which make partial results."""
-        return np.isin(self.kinds, [KINDS.index(kind) for kind in KINDS if kind.endswith("to_unreduced")])
-
-    @property
-    def free(self) -> NDArray[np.bool_]:
-        """Which send nothing."""
-        return np.isin(self.kinds, [KINDS.index(kind) for kind in FREE])
-
-    def moved(self, found: Sequence[AtomLayout], count: int) -> Numbers:
-        """The atoms that are in another dimension afterwards, or no more in one or partial, as bits."""
-        where = np.full((len(found), count), COPY, dtype=np.int64)
-        for number, layout in enumerate(found):
-            where[number, list(layout.partial)] = PARTIAL
-            for dim, atoms in enumerate(layout.dims):
-                where[number, list(atoms)] = dim
-        return (where[self.edges.sources] != where[self.edges.targets]) @ (1 << np.arange(count))
-
-    def grown(self, ways: Ways) -> Vector:
-        """By how much a device's block grows, in parts of the tensor."""
-        block = np.array([1 / prod(map(ways.space.parts, layout.dims)) for layout in ways.found])
-        return np.maximum(0, block[self.edges.targets] - block[self.edges.sources])
-
-
-KINDS = tuple(ATTRIBUTES)
-TIMED = 32  # lengths of collectives for which paths are remembered: those of several plans on two machines
+TIMED = 64  # paths that are remembered for lengths of collectives: those of several plans on two machines
 LONGEST = 16  # collectives of a way that sends the least; each atom moves a few times
 ROUNDED = 8  # what rounding adds to the length of a way: so many last digits
-COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
+
+
+class _Folded(Struct, frozen=True):
+    """The graph of some layouts that stand for all: these, the number among them of what stands for each
+    layout, and which of the collectives lead from one of them, as edges."""
+
+    nodes: Numbers
+    number: Numbers
+    kept: Numbers
+    edges: Edges
 
 
 class Ways:
@@ -79,10 +56,11 @@ class Ways:
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
         orders = Orders(found, len(space.shape), space.sizes)
-        self.paths, self.shared = Paths(orders, self._lengths), Paths(orders, self._shortest)
-        self._timed: dict[tuple[bytes, bool], Paths] = {}
+        self.paths = Paths(orders, self._lengths)
+        self._timed: dict[tuple[object, ...], Paths] = {}
         self._alike: dict[bytes, dict[int, Vector]] = {}
         self._evenly: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        self._parted: dict[int, _Folded] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -121,9 +99,10 @@ class Ways:
         return {key: each * self.whole // model for key, each in bytes.items()}
 
     @cached_property
-    def _edges(self) -> Edges:
+    def _steps(self) -> Vector:
+        """What is sent, and STEP for each collective that sends some."""
         made = self.collectives
-        return replace(made.edges, lengths=made.edges.lengths + np.where(made.free, 0, STEP))
+        return made.edges.lengths + np.where(made.free, 0, STEP)
 
     def _lengths(self, starts: Numbers) -> Matrix:
         """The rows of some layouts.
@@ -160,10 +139,6 @@ class Ways:
         steps = np.where(np.isfinite(lengths), lengths - np.where(np.isfinite(moved), moved, 0), 0)
         return moved * (self.whole // part.whole) + steps
 
-    def _shortest(self, starts: Numbers) -> Matrix:
-        """The shortest paths over all atoms."""
-        return self.shortest(self._edges, starts)
-
     @cached_property
     def moving(self) -> tuple[Numbers, Numbers]:
         """The kinds of collectives that there are, each with the atoms that it moves, and which of them each
@@ -176,7 +151,8 @@ class Ways:
     def grown(self) -> Vector:
         """By how much a block grows, in parts of the tensor, of which each device holds a part of the sum."""
         made = self.collectives
-        return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(self), 0)
+        blocks = 1 / self._parts.prod(axis=1)
+        return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(blocks), 0)
 
     @cached_property
     def fewest(self) -> Paths:
@@ -192,7 +168,7 @@ class Ways:
         rows = self._alike.setdefault(even.tobytes(), {})
         new = [start for start in dict.fromkeys(sources.tolist()) if start not in rows]
         if new:
-            edges, other = self._edges, self.collectives.unreduces
+            edges, other = replace(self.collectives.edges, lengths=self._steps), self.collectives.unreduces
             kept = edges.only(even[edges.sources] & even[edges.targets] & ~other)
             rows.update(zip(new, shortest_paths(len(even), kept, np.array(new, np.int64)), strict=True))
         lengths = np.array([rows[start][targets] for start in sources.tolist()])
@@ -215,32 +191,50 @@ class Ways:
         """The orders of dimensions; no atom is like another."""
         return Orders(self.found, len(self.space.shape), range(len(self.space.sizes)))
 
+    @cached_property
+    def shared(self) -> Paths:
+        """The shortest paths over all atoms."""
+        return self._either(self._steps, self.paths.orders)
+
     def timed(self, lengths: Vector, least: bool = False) -> Paths:
-        """The shortest paths where collectives are so long; of those alone that `least` is sent on, in the
-        fewest collectives (`shared`). The same object for equal lengths."""
-        key = sha256(lengths.tobytes()).digest(), least
+        """The shortest paths where collectives are so long, which do not depend on the order of dimensions.
+
+        With `least`, of those alone that least is sent on, in the fewest collectives (`shared`). The same
+        object for equal lengths.
+        """
+        return self._kept((_digest(lengths), least), lambda: self._either(lengths, self._dimensions, least))
+
+    def _kept(self, key: tuple[object, ...], make: Callable[[], Paths]) -> Paths:
+        """What was made for a key, if that is not long ago."""
         if key not in self._timed:
-            edges = replace(self.collectives.edges, lengths=lengths)
-            search = partial(self._of_least if least else self.shortest, edges)
-            self._timed[key] = Paths(self._dimensions, search)
+            self._timed[key] = make()
             if len(self._timed) > TIMED:
                 del self._timed[next(iter(self._timed))]
         return self._timed[key]
 
-    def _of_least(self, edges: Edges, starts: Numbers) -> Matrix:
+    def _either(self, lengths: Vector, orders: Orders, least: bool = False) -> Paths:
+        """The shortest paths. Only to partial layouts results may be made partial."""
+        search = self._of_least if least else self._search
+        whole = np.where(self.collectives.unreduces, np.inf, lengths)
+        key = _digest(whole), least, orders is self._dimensions
+        kept = self._kept(key, lambda: Paths(orders, partial(search, whole)))
+        return Either(kept, Paths(orders, partial(search, lengths)), self.partial)
+
+    def _of_least(self, lengths: Vector, starts: Numbers) -> Matrix:
         """The shortest paths of those that least is sent on, or what rounding takes off less.
 
         All these lengths of a way together are less than one STEP: they decide between ways that are equal
-        without them."""
-        scale = STEP / LONGEST / (float(edges.lengths.max(initial=0.0)) or 1.0)
-        both = self.shortest(replace(edges, lengths=self._edges.lengths + scale * edges.lengths), starts)
+        without them.
+        """
+        some = np.isfinite(lengths)
+        scale = STEP / LONGEST / (float(lengths.max(initial=0.0, where=some)) or 1.0)
+        both = self._search(self._steps + scale * lengths, starts)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
             more = both - self.shared.between(starts, np.arange(len(self.found)))
             return np.maximum(0, np.nan_to_num(more - ROUNDED * np.spacing(both)) / scale)
 
-    def shortest(self, edges: Edges, starts: Numbers) -> Matrix:
-        """The shortest paths with these lengths, which do not depend on the order of dimensions. Only to
-        partial layouts results may be made partial.
+    def _search(self, lengths: Vector, starts: Numbers) -> Matrix:
+        """The shortest paths where collectives are so long.
 
         Layouts that differ in the order of dimensions which a start does not split are equally far from it:
         one of them is looked at.
@@ -249,16 +243,26 @@ class Ways:
         begun: list[int] = starts.tolist()
         splits = np.array([dimensions.split(start) for start in begun], np.int64)
         for split in distinct(splits):
-            first, rows = dimensions.alike(split), np.flatnonzero(splits == split)
+            rows, part = np.flatnonzero(splits == split), self._folded(split)
+            edges = replace(part.edges, lengths=lengths[part.kept])
+            found[rows] = shortest_paths(len(part.nodes), edges, part.number[starts[rows]])[:, part.number]
+        return found
+
+    def _folded(self, split: int) -> _Folded:
+        """The graph of layouts that stand for all in any order of the dimensions after the first `split`."""
+        if split not in self._parted:
+            first, edges = self._dimensions.alike(split), self.collectives.edges
             nodes = np.flatnonzero(first == np.arange(len(first)))
             number = np.searchsorted(nodes, first)
-            kept = first[edges.sources] == edges.sources
+            kept = np.flatnonzero(first[edges.sources] == edges.sources)
+            kept = kept[np.argsort(number[edges.targets[kept]], kind="stable")]
             some = Edges(number[edges.sources[kept]], number[edges.targets[kept]], edges.lengths[kept])
-            begin, whole = number[starts[rows]], some.only(~self.collectives.unreduces[kept])
-            paths = shortest_paths(len(nodes), whole, begin)
-            more = shortest_paths(len(nodes), some, begin, paths)
-            found[rows] = np.where(self.partial[nodes], more, paths)[:, number]
-        return found
+            self._parted[split] = _Folded(nodes, number, kept, some)
+        return self._parted[split]
+
+
+def _digest(lengths: Vector) -> bytes:
+    return sha256(lengths.tobytes()).digest()
 
 
 def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
