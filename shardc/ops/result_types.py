@@ -24,7 +24,7 @@ def nothing(op: UntypedOp) -> Types:
 def stated(op: UntypedOp) -> Types:
     """Those that the program states, for operations whose own types nothing else tells."""
     if op.given is None:
-        raise op.error("cannot infer its result types: state them (results=)")
+        raise op.error("cannot infer its result types: state them (result=)")
     return op.given
 
 

@@ -59,7 +59,7 @@ class UntypedOp(Struct, frozen=True):
     def stated(self) -> TensorType:
         """The only result type the program states, for operations whose operands don't tell it."""
         if self.given is None:
-            raise self.error("cannot infer its result type: state it (results=)")
+            raise self.error("cannot infer its result type: state it (result=)")
         if len(self.given) != 1:
             raise self.error(f"has 1 result, got {len(self.given)}")
         return self.given[0]

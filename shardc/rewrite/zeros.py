@@ -18,9 +18,11 @@ _DEEPEST = 8
 
 
 def is_negative_zero(value: SSAValue) -> bool:
-    """Whether a value is -0.0 everywhere."""
+    """Whether a value is -0.0 everywhere; of a complex one, either part of it."""
     element = splat_of(value)
-    return element is not None and bool(element == 0 and np.signbit(element))
+    if element is None or element != 0:
+        return False
+    return bool(np.signbit(np.real(element)) or np.signbit(np.imag(element)))
 
 
 def ignores_sign_of_zero(value: SSAValue, depth: int = _DEEPEST) -> bool:

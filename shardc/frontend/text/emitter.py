@@ -135,22 +135,19 @@ class Emitter(Placing):
     def splat(self, value: Number, type: TensorType, weak: bool = False) -> Tensor:
         """A constant of one repeated value; an error if the dtype cannot hold it."""
         self.check_size(type)
-        value = self._fit(value, type.dtype)
-        with np.errstate(over="ignore"):
-            data = np.array(value, dtype=type.numpy)
-        if isinstance(value, float | complex) and _special(data.astype(np.complex128)) != _special(value):
-            raise self.error(f"{value} does not fit into {type.dtype}")
+        data = np.array(self._fit(value, type.dtype), dtype=type.numpy)
         return self.op(hlo.constant.name, value=Dense(data, type.shape), result=type, weak=weak)
 
     def constant(self, values: Sequence[Number], type: TensorType) -> Tensor:
-        """A constant from its elements in row-major order."""
+        """A constant from its elements in row-major order; an error if the dtype cannot hold one."""
         data = np.array([self._fit(value, type.dtype) for value in values], dtype=type.numpy)
         dense = Dense(data.reshape(type.shape), type.shape)
         return self.op(hlo.constant.name, value=dense, result=type, weak=False)
 
-    def _fit(self, value: Number, dtype: str) -> Number:
+    def _fit(self, value: Number, dtype: str) -> Any:
+        """A number in a dtype, of NumPy's type where that rounds; an error if it cannot hold it."""
         if is_complex(dtype):
-            return complex(value)
+            return self._rounded(complex(value), dtype)
         if isinstance(value, complex):
             raise self.error(f"{value} is no value of {dtype}")
         if is_integer(dtype):
@@ -163,8 +160,15 @@ class Emitter(Placing):
         if is_float(dtype):
             if isinstance(value, int) and abs(value) > 2**1023:
                 raise self.error(f"this number does not fit into {dtype}")
-            return float(value)
+            return self._rounded(float(value), dtype)
         return bool(value)
+
+    def _rounded(self, value: complex, dtype: str) -> Any:
+        with np.errstate(over="ignore"):
+            rounded = np.array(value, dtype=TensorType((), dtype).numpy)
+        if _special(rounded.astype(np.complex128)) != _special(value):
+            raise self.error(f"{value} does not fit into {dtype}")
+        return rounded
 
     def tensor(self, operand: Operand, dtype: str | None = None) -> Tensor:
         """A tensor as it is; a Python number as a weak scalar, or as one of `dtype`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cmath import isinf
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,6 +10,9 @@ from shardc.frontend.text.values import Number
 
 MAX_BITS = 4096
 """Larger whole numbers are an error: nothing in a program needs them."""
+
+
+_TOO_LARGE = "this number is too large"
 
 
 class StaticError(ValueError):
@@ -21,11 +25,16 @@ def binary(op: str, left: Number, right: Number) -> Number:
         raise StaticError("@ multiplies tensors, and these are numbers")
     try:
         _check_bits(op, left, right)
-        return _BINARY[op](left, right)
+        result = _BINARY[op](left, right)
     except ZeroDivisionError:
         raise StaticError(f"{left} {op} {right}: division by zero") from None
+    except OverflowError:
+        raise StaticError(_TOO_LARGE) from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise StaticError(f"{left} {op} {right}: {error}") from None
+    if _is_infinite(result) and not (_is_infinite(left) or _is_infinite(right)):
+        raise StaticError(_TOO_LARGE)
+    return result
 
 
 def unary(op: str, operand: Number) -> Number:
@@ -46,7 +55,11 @@ def _check_bits(op: str, left: Number, right: Number) -> None:
         "*": int(left).bit_length() + int(right).bit_length(),
     }
     if size.get(op, 0) > MAX_BITS:
-        raise StaticError("this number is too large")
+        raise StaticError(_TOO_LARGE)
+
+
+def _is_infinite(value: Number) -> bool:
+    return isinstance(value, float | complex) and isinf(value)
 
 
 def _bits(function: Callable[[int, int], int]) -> Callable[[Number, Number], Number]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cmath import isinf
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from itertools import pairwise
@@ -80,7 +81,10 @@ class ExpressionBuilder(Transformer[Token, s.Program]):
     def number(self, token: Token) -> s.Number:
         if token.type == "INT":
             return s.Number(pos_of(token), whole_number(token))
-        return s.Number(pos_of(token), complex(token) if token.type == "IMAGINARY" else float(token))
+        value = complex(token) if token.type == "IMAGINARY" else float(token)
+        if isinf(value):
+            raise SyntaxProblem(f"{token} is larger than f64 can hold", pos_of(token), "inf is infinity")
+        return s.Number(pos_of(token), value)
 
     def string(self, token: Token) -> s.String:
         return s.String(pos_of(token), str(token)[1:-1])

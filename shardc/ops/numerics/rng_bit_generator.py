@@ -21,7 +21,7 @@ _STATE = TensorType((2,), "u64")
 def _types(op: UntypedOp) -> Types:
     state = op.one()
     if op.given is None or len(op.given) != 2:
-        raise op.error("cannot infer its result types: state both (results=)")
+        raise op.error("cannot infer its result types: state both (result=)")
     return (state, op.given[1])
 
 

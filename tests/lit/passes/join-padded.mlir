@@ -58,3 +58,23 @@ func.func @others(%a: tensor<3xf32>, %b: tensor<5xf32>) -> (tensor<9xf32>, tenso
   %11 = stablehlo.add %9, %10 : tensor<8xf32>
   return %2, %5, %8, %10, %11 : tensor<9xf32>, tensor<7xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Complex numbers have a sign of zero in either part.
+// CHECK-LABEL: @complex
+// CHECK: [[JOINED:%.*]] = stablehlo.concatenate %a, %b, dim = 0
+// CHECK: stablehlo.add [[JOINED]],
+// CHECK: stablehlo.pad
+// CHECK: stablehlo.pad
+func.func @complex(%a: tensor<3xcomplex<f32>>, %b: tensor<5xcomplex<f32>>) -> (tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>) {
+  %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %negative = stablehlo.constant dense<(0.0, -0.0)> : tensor<complex<f32>>
+  %0 = stablehlo.pad %a, %zero, low = [0], high = [5], interior = [0] : (tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8xcomplex<f32>>
+  %1 = stablehlo.pad %b, %zero, low = [3], high = [0], interior = [0] : (tensor<5xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8xcomplex<f32>>
+  %2 = stablehlo.add %0, %1 : tensor<8xcomplex<f32>>
+  %3 = stablehlo.pad %a, %negative, low = [0], high = [5], interior = [0] : (tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8xcomplex<f32>>
+  %4 = stablehlo.pad %b, %negative, low = [3], high = [0], interior = [0] : (tensor<5xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8xcomplex<f32>>
+  %5 = stablehlo.add %3, %4 : tensor<8xcomplex<f32>>
+  return %2, %5 : tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>
+}

@@ -87,6 +87,18 @@ def test_a_function_that_calls_itself_is_refused() -> None:
 NODES: list[tuple[str, str, list[Any], dict[str, Any]]] = [
     ("they do not fit", "SpaceToDepth", [[2, 3, 4]], {"blocksize": 2}),
     ("with strides", "ConvTranspose", [[1, 2, 3, 3], [2, 2, 3, 3]], {"strides": [1, 2, 3]}),
+    (
+        "kernel_shape [9] for a kernel f32[4, 3, 2]",
+        "Conv",
+        [[1, 3, 5], [4, 3, 2]],
+        {"kernel_shape": [9]},
+    ),
+    (
+        "kernel_shape [2] for a kernel f32[3, 4, 2, 1]",
+        "ConvTranspose",
+        [[1, 3, 5, 5], [3, 4, 2, 1]],
+        {"kernel_shape": [2]},
+    ),
     ("kernel_shape [2] for f32[1, 2, 0, 3]", "AveragePool", [[1, 2, 0, 3]], {"kernel_shape": [2]}),
     ("2 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2}),
     ("1099511627776 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2**40}),

@@ -64,9 +64,17 @@ def biased(e: Emitter, x: Tensor, bias: Tensor) -> Tensor:
 def _plain(n: Node, x: Tensor, kernel: Tensor) -> Tensor:
     if x.rank < 3 or kernel.rank != x.rank:
         raise Invalid(f"an image {x.type} and a kernel {kernel.type}")
+    _check_kernel(n, kernel)
     w = window(n, x.shape[2:], kernel.shape[2:])
     ones = (1,) * (x.rank - 2)
     return convolve(n.e, x, kernel, w.strides, w.pads, ones, w.dilations, n.int("group", 1))
+
+
+def _check_kernel(n: Node, kernel: Tensor) -> None:
+    """The kernel has the shape that the node states, if it states one."""
+    stated = n.ints("kernel_shape")
+    if stated is not None and tuple(stated) != kernel.shape[2:]:
+        raise Invalid(f"kernel_shape {list(stated)} for a kernel {kernel.type}")
 
 
 def _conv(n: Node) -> Tensor:
@@ -78,6 +86,7 @@ def _conv_transpose(n: Node) -> Tensor:
     """The gradient of a convolution: the image spread out by the strides, the kernel reversed."""
     e, x, kernel, groups = n.e, n.x(0), n.x(1), n.int("group", 1)
     rank = x.rank - 2
+    _check_kernel(n, kernel)
     strides = n.ints("strides") or (1,) * rank
     dilations = n.ints("dilations") or (1,) * rank
     more = n.ints("output_padding") or (0,) * rank

@@ -78,6 +78,8 @@ def bincount(e: Emitter, x: Tensor, weights: Operand | None = None, *, length: i
     """How often each number below `length` occurs, or the sum of its weights. Negative ones count as 0."""
     if not is_integer(x.dtype):
         raise e.error(f"bincount takes integers, not {x.type}")
+    if length < 0:
+        raise e.error(f"bincount: length is {length}")
     one = e.tensor(1, "i32") if weights is None else e.tensor(weights)
     places = clip(e, ravel(e, x), 0, None)
     one = ravel(e, e.broadcast_to(one, x.shape))
