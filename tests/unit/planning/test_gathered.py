@@ -10,7 +10,7 @@ from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import run_to
-from shardc.planning.program import Plan
+from shardc.planning.program import Counted, Plan
 
 BLOCKS = """
 mesh pod[data=2, model=4]
@@ -32,7 +32,7 @@ def plan_of(text: str, *axes: str) -> Plan:
     module = read(text, Options(file="prog.shard"))
     with collecting():
         run_to(make_context(), module, "sharded")
-        found = planned(module, counted={"search": False, "gathered": axes})
+        found = planned(module, counted=(Counted(search=False, gathered=axes),))
     assert found is not None
     return found[1]
 

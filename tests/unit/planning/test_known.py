@@ -18,7 +18,7 @@ from shardc.passes.pipeline import run_to
 from shardc.planning.effort import counting
 from shardc.planning.machines import Combined, load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program import Plan, known, plan_program, repeats
+from shardc.planning.program import Counted, Plan, known, plan_program, repeats
 from shardc.planning.program.canonical import lines_of
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.setup import setup
@@ -203,7 +203,7 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="looked for"):
         plan_program(graph, split_results=True)
     with pytest.raises(AssertionError, match="looked for"):
-        plan_program(graph, machine=other, shares=(Combined("all-gather", ("x",), 2, 1),))
+        plan_program(graph, machine=other, counted=(Counted((Combined("all-gather", ("x",), 2, 1),)),))
     plan_program(graph, machine=load("h100-infiniband"))
 
 

@@ -16,7 +16,7 @@ from shardc.layout import Mesh
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import Combined, load
-from shardc.planning.program import choices, known, menu, plan_program
+from shardc.planning.program import Counted, choices, known, menu, plan_program
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.distances import distances
@@ -44,7 +44,7 @@ def graph(monkeypatch: pytest.MonkeyPatch) -> Graph:
 
 def test_the_next_plan_lists_no_choices(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     h100 = load("h100-infiniband")
-    anew = plan_program(graph, machine=h100, shares=SHARED).problem
+    anew = plan_program(graph, machine=h100, counted=(Counted(SHARED),)).problem
     menu._MENUS.clear()
     plan_program(graph, machine=h100)
 
@@ -53,7 +53,7 @@ def test_the_next_plan_lists_no_choices(graph: Graph, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(choices, "listed", fail)
     monkeypatch.setattr(Ways, "every", fail)
-    found = plan_program(graph, machine=h100, shares=SHARED).problem
+    found = plan_program(graph, machine=h100, counted=(Counted(SHARED),)).problem
     assert found.total() == anew.total()
     assert [each.choice for each in found.variables] == [each.choice for each in anew.variables]
 

@@ -6,7 +6,7 @@ from shardc.analysis.phases import AFTER, BEFORE, BETWEEN, Context, phases
 from shardc.graph import Graph, Region
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import Combined, load
-from shardc.planning.program import plan_program
+from shardc.planning.program import Counted, plan_program
 from shardc.planning.program.rates import Rates
 from tests.unit.planning.test_search import propagated
 
@@ -35,7 +35,7 @@ def made(graph: Graph, region: Region) -> list[tuple[str, str]]:
     return [(node.name.split(".")[-1], found[value]) for node in region.nodes for value in node.results]
 
 
-def test_products_and_reductions_stand_between() -> None:
+def test_products_stand_between() -> None:
     graph = propagated(STEP, "prog.shard")
     region = graph.main.body
     found = dict.fromkeys(made(graph, region))
@@ -46,6 +46,24 @@ def test_products_and_reductions_stand_between() -> None:
     ]
     assert ("add", BEFORE) in found and ("tanh", AFTER) in found and ("reduce", AFTER) in found
     assert ("transpose", BETWEEN) in found and ("transpose", AFTER) not in found
+
+
+CLIPPED = """
+mesh pod[data=8]
+
+def main(x: f32[64@data, 256], w: f32[256, 256]) -> f32[256, 256]:
+    y = x - mean(x, axis=1)[:, None]
+    g = y.T @ (y @ w)
+    return w - g / sqrt(sum(g * g))
+"""
+
+
+def test_a_reduction_is_made_when_its_operand_is() -> None:
+    """Gradients wait for no product, also where a norm of them is taken; so do data that are normalized."""
+    graph = propagated(CLIPPED, "prog.shard")
+    found = made(graph, graph.main.body)
+    assert [phase for name, phase in found if name == "reduce"] == [BEFORE, AFTER]
+    assert [phase for name, phase in found if name == "dot_general"] == [BETWEEN, AFTER]
 
 
 def test_a_loop_has_its_own_start_and_end() -> None:
@@ -82,9 +100,9 @@ def test_gathers_of_arguments_are_made_where_they_become_one() -> None:
     graph, machine = propagated(STEP, "prog.shard"), load("h100-infiniband")
     assert not plan_program(graph, machine=machine).problem.contexts
     everywhere = Combined("all-gather", ("data",), 16, 1)
-    assert not plan_program(graph, machine=machine, shares=(everywhere,)).problem.contexts
+    assert not plan_program(graph, machine=machine, counted=(Counted((everywhere,)),)).problem.contexts
     early = everywhere._replace(phase=BEFORE)
-    problem = plan_program(graph, machine=machine, shares=(early,)).problem
+    problem = plan_program(graph, machine=machine, counted=(Counted((early,)),)).problem
     x, v, _ = graph.main.body.args
     assert problem.context(x) == problem.context(v) == Context(phase=BEFORE)
     gathered = [value for value in problem.values if problem.needs(value)]

@@ -31,14 +31,17 @@ def main(
 @pytest.mark.parametrize(("text", "sought", "stated"), [(COLUMNS, 1, 6), (SUM, 1, 2)])
 def test_without_a_search_there_are_more_collectives(text: str, sought: int, stated: int) -> None:
     graph = propagated(text, "prog.shard")
-    found = {search: plan_program(graph, machine=load("tpu-v5e"), search=search) for search in (True, False)}
+    found = {
+        search: plan_program(graph, machine=load("tpu-v5e"), counted=(Counted(search=search),))
+        for search in (True, False)
+    }
     assert {search: plan.collectives for search, plan in found.items()} == {True: sought, False: stated}
-    assert all(plan.search is search for search, plan in found.items())
+    assert all(plan.counted.search is search for search, plan in found.items())
 
 
 def test_without_a_search_layouts_are_those_of_propagation() -> None:
     graph = propagated(SUM, "prog.shard")
-    layouts = plan_program(graph, search=False).layouts
+    layouts = plan_program(graph, counted=(Counted(search=False),)).layouts
     assert all(layouts[v] == s.layout() for v in layouts if (s := graph.values[v].sharding) is not None)
 
 
@@ -63,7 +66,7 @@ def test_a_search_begins_at_an_earlier_plan(monkeypatch: pytest.MonkeyPatch) -> 
         search(problem)
 
     monkeypatch.setattr(improve, "search", noted)
-    found = plan_program(graph, machine=machine, shares=shares, after=(Counted(),)).problem.total()
+    found = plan_program(graph, machine=machine, counted=(Counted(), Counted(shares))).problem.total()
     assert begun[-1] == earlier[:2] and found <= earlier
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shardc.planning.machines import load
-from shardc.planning.program import highs, known, plan_program, solver
+from shardc.planning.program import Counted, highs, known, plan_program, solver
 from shardc.planning.program.highs import Rows, Solved, least, minimum
 from shardc.planning.program.solver import Found, Row, Sums, solve
 from shardc.planning.solvers import Vector
@@ -200,7 +200,9 @@ def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.M
     """Nothing is proved then, and no plan is worse than propagation's."""
     monkeypatch.setattr(known, "_RECENT", {})
     machine = load("h100-infiniband")
-    stated = plan_program(propagated(PROGRAM), machine=machine, search=False).problem.total()
+    stated = plan_program(
+        propagated(PROGRAM), machine=machine, counted=(Counted(search=False),)
+    ).problem.total()
     monkeypatch.setattr(solver, "ITERATIONS", 0)
     problem = plan_program(propagated(PROGRAM), machine=machine).problem
     assert problem.proof is None and problem.total() <= stated

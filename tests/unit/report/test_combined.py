@@ -21,11 +21,12 @@ from shardc.options import Options
 from shardc.passes import pipeline
 from shardc.passes.pipeline import READING, Entry, run_to
 from shardc.planning.machines import Combined, Machine, load
-from shardc.planning.program import Plan
+from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
+from shardc.planning.program import Counted, Plan
 from shardc.planning.program.known import forget
 from shardc.planning.program.prices import Prices
 from shardc.report import combined
-from shardc.report.combined import Tried, learn, plans
+from shardc.report.combined import Tried, plans
 from shardc.report.times import Estimate, estimate
 from shardc.report.traffic import Collective, collectives
 
@@ -110,7 +111,8 @@ def main(a: f32[64@x, 32]) -> f32[64, 32]:
 def shares_of(text: str, **named) -> tuple[Combined, ...]:
     options = Options(file="prog.shard", **named)
     with collecting():
-        return by_latency(read(text, options), options)["insert-reshards"].get("shares", ())
+        (*_, last) = by_latency(read(text, options), options)["insert-reshards"].get("counted", [Counted()])
+    return last.shares
 
 
 def test_sums_of_gradients_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +164,11 @@ def tried(
     return found
 
 
+def counted(plan: Tried) -> tuple[Counted, ...]:
+    """What a plan, and those that it comes after, count on."""
+    return plan.options["insert-reshards"]["counted"]
+
+
 def least(found: dict[str, list[Tried]], *but: str) -> int:
     """What the quickest plan takes, of those of other names."""
     return min(plan.took for name, plans in found.items() if name not in but for plan in plans)
@@ -169,24 +176,22 @@ def least(found: dict[str, list[Tried]], *but: str) -> int:
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(EXPERTS, monkeypatch)
-    assert list(found) == ["propagated", "gathered", "again", "ends"]
+    assert list(found) == ["propagated", "data first", "gathered", "again", "joining"]
     cost = shardc.cost(EXPERTS, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == least(found)
-    assert least(found) < least(found, "again", "ends") < least(found, "again", "ends", "gathered")
+    assert least(found) < least(found, "again", "joining") < least(found, "again", "joining", "gathered")
 
 
 def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they count on: the layouts and forms are the same."""
     priced: list[int] = []
 
-    def counted(
-        machine: Machine, program: PerDeviceProgram, of: tuple[Collective, ...], peak: int
-    ) -> Estimate:
+    def noted(machine: Machine, program: PerDeviceProgram, of: tuple[Collective, ...], peak: int) -> Estimate:
         found = estimate(machine, program, of, peak)
         priced.append(found.total_ns)
         return found
 
-    monkeypatch.setattr(combined, "estimate", counted)
+    monkeypatch.setattr(combined, "estimate", noted)
     found = tried(STEP, monkeypatch)
     made = [plan.took for plans in found.values() for plan in plans]
     assert len(priced) < len(made)
@@ -200,9 +205,9 @@ def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tensors_are_whole_over_one_axis_or_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """The axis over which most is sent is first, and what cannot become quicker is not tried."""
-    taken = [plan.options["insert-reshards"]["gathered"] for plan in tried(GRID, monkeypatch)["gathered"]]
+    taken = [counted(plan)[-1].gathered for plan in tried(GRID, monkeypatch)["gathered"]]
     assert taken == [("model",), ("data",), ("data", "model")]
-    taken = [plan.options["insert-reshards"]["gathered"] for plan in tried(SMALL, monkeypatch)["gathered"]]
+    taken = [counted(plan)[-1].gathered for plan in tried(SMALL, monkeypatch)["gathered"]]
     assert taken == [("model",), ("data", "model")]  # nothing is sent over data
     assert "gathered" not in tried(ALONE, monkeypatch)
 
@@ -213,7 +218,7 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     propagated, asked = Tried({}, 100, (), spent), list[tuple[str, ...]]()
     took = {("b",): 55, ("a", "b"): 45, ("b", "c"): 50, ("a", "b", "c"): 47}
 
-    def placed(*axes: str) -> Tried:
+    def placed(axes: tuple[str, ...]) -> Tried:
         asked.append(axes)
         return Tried({}, took.get(axes, 90), ())
 
@@ -222,48 +227,68 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
 
 
-def test_nothing_more_is_looked_for_where_the_search_comes_back_to_whole_tensors(
+def test_a_large_program_is_followed_from_the_plan_with_divided_tensors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = tried(SMALL, monkeypatch)
-    assert list(found) == ["propagated", "gathered", "again"]
-    assert found["again"][0].took == found["gathered"][0].took
-    found = tried(STEP, monkeypatch)  # here to the plan of propagation
-    assert list(found) == ["propagated", "gathered", "again", "ends"]
-    assert found["again"][0].took == found["propagated"][0].took
-
-
-def test_a_large_program_is_followed_from_propagations_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless that takes far longer; what becomes one in it counts all the same."""
     found = tried(STEP, monkeypatch, 1)
-    assert found["again"][0].options["insert-reshards"]["shares"] == learn(found["propagated"][0].found)
+    (sums,) = learn(found["propagated"][0].found)
+    scattered = sums._replace(title="reduce-scatter")
+    assert counted(found["again"][0]) == (Counted((sums, scattered)),)
     found = tried(EXPERTS, monkeypatch, 1)
     assert found["propagated"][0].took > combined.FAR * found["gathered"][0].took
-    assert found["again"][0].options["insert-reshards"]["shares"] == learn(found["gathered"][0].found)
+    first, again = counted(found["again"][0])
+    assert first.gathered == ("e",) and {*learn(found["gathered"][0].found)} < {*again.shares}
+    assert {each.title for each in again.shares} > {"all-reduce", "reduce-scatter", "all-gather"} - {
+        "all-gather"
+    }
+
+
+FSDP = """
+mesh pod[data=8]
+
+def main(
+    x: f32[4096@data, 256], v: f32[256@data, 256], w: f32[256@data, 256]
+) -> (f32[256@data, 256], f32[256@data, 256]):
+    h = relu(x @ v)
+    d = h @ w
+    e = (d @ w.T) * h
+    return v - x.T @ e, w - h.T @ d
+"""
+
+
+def test_data_may_come_before_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where both are split over one axis, and propagation carries that of the weights on."""
+    found = tried(FSDP, monkeypatch)
+    assert list(found)[:2] == ["propagated", "data first"]
+    assert counted(found["data first"][0])[-1].data_first
+    assert "data first" not in tried(STEP, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("took", "after", "large", "best", "made"),
+    ("took", "parts", "large", "best", "made"),
     [
-        ([50, 40, 30, 20], 2, True, 30, 3),  # so many turns
-        ([50, 60], 2, True, 50, 2),
-        ([95, 60], 2, True, 95, 1),  # little quicker than where it begins
-        ([50, 40], 3, True, 50, 1),  # what was counted on
-        ([50, 40], 1, True, 50, 1),  # there is no more to count on
-        ([50, 40], 2, False, 50, 1),  # of a small program
+        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], True, 30, 3),  # so many turns
+        ([50, 60], [3.0, 2.0, 2.5], True, 50, 2),
+        ([95, 60], [3.0, 2.0], True, 95, 1),  # little quicker than where it begins
+        ([50, 40], [3.0, 3.0], True, 50, 1),  # what was counted on
+        ([50, 40], [3.0, 1.0, 1.0], True, 40, 2),  # all of them became one
+        ([50, 40], [3.0, 2.0], False, 50, 1),  # of a small program
     ],
 )
 def test_plans_follow_each_other_while_they_get_quicker(
-    took: list[int], after: int, large: bool, best: int, made: int
+    took: list[int], parts: list[float], large: bool, best: int, made: int
 ) -> None:
-    begun, parts = list[Tried](), [3.0, after, 1.0 if after == 1 else 2.5, 2.0]
-    sums = [Combined("all-reduce", ("data",), 4, part, AFTER) for part in parts]
+    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
+    begun = list[Tried]()
 
     def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
         assert shares == (sums[len(begun)],)
         begun.append(plan)
-        return Tried({}, took[len(begun) - 1], (sums[len(begun)],))
+        return Tried({}, took[len(begun) - 1], (sums[min(len(begun), len(sums) - 1)],))
 
-    found = [plan.took for plan in combined._followed(Tried({}, 100, (sums[0],)), again, large)]
+    first = Tried({}, 100, (sums[0],))
+    found = [plan.took for plan in combined._followed(first, (sums[0],), again, large)]
     assert (min(found), len(begun)) == (best, made)
     assert [plan.took for plan in begun] == [100, *took][:made]
 
@@ -271,8 +296,7 @@ def test_plans_follow_each_other_while_they_get_quicker(
 def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search begins at another plan; it is found again so."""
     (again,) = tried(EXPERTS, monkeypatch)["again"]
-    said = again.options["insert-reshards"]
-    assert [(each.search, each.gathered) for each in said["after"]] == [(False, ("e",))]
+    assert [(each.search, each.gathered) for each in counted(again)] == [(False, ("e",)), (True, ())]
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
         module = read(EXPERTS, options)
@@ -292,12 +316,12 @@ def test_a_search_knows_the_prices_of_the_plan_where_it_begins(monkeypatch: pyte
         return changed
 
     monkeypatch.setattr(Prices, "settle", settled)
-    again = tried(EXPERTS, monkeypatch)["ends"][0]
+    again = tried(EXPERTS, monkeypatch)["joining"][0]
     knowing = len(asked)
     asked.clear()
     monkeypatch.setattr("shardc.planning.program.plan._know", lambda problem, other: None)
     forget()
-    assert tried(EXPERTS, monkeypatch)["ends"][0].took == again.took
+    assert tried(EXPERTS, monkeypatch)["joining"][0].took == again.took
     assert knowing < len(asked)
 
 
@@ -328,11 +352,7 @@ def test_what_is_only_priced_is_not_verified(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of k-means: three sums that become one, of which each alone is better gathered."""
     found = tried(MEANS, monkeypatch)
-    assert found["propagated"][0].took < least(found, "propagated")
-    explained = shardc.explain(MEANS, machine="h100-infiniband")
-    assert explained.plan is not None
-    said = "every operation leaves its results as propagation lays them out: with its collectives combined, "
-    assert said + "that is the quickest" in explained.plan.left
+    assert found["propagated"][0].took == least(found) < found["gathered"][0].took
     assert [(each.op, each.times) for each in shardc.cost(MEANS, machine="h100-infiniband").collectives] == [
         ("all-reduce", 1)
     ]
@@ -341,7 +361,7 @@ def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPa
 def test_tensors_that_are_whole_over_an_axis_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones: gathers that become one take less than what is sent for dividing the work further."""
     found = tried(SMALL, monkeypatch)
-    assert found["gathered"][0].took < least(found, "gathered", "again")
+    assert found["gathered"][0].took == least(found) < found["propagated"][0].took
     cost = shardc.cost(SMALL, machine="h100-infiniband")
     assert [(each.op, each.over) for each in cost.collectives] == [("all-gather", (Axis("model", 4),))]
     assert cost.time is not None and cost.time.total_ns == found["gathered"][0].took
@@ -349,7 +369,7 @@ def test_tensors_that_are_whole_over_an_axis_may_be_the_quickest(monkeypatch: py
 
 def test_the_explanation_says_what_is_whole() -> None:
     module = read(SMALL, Options(file="prog.shard"))
-    explained = explain_module(module, counted={"search": False, "gathered": ("model",)})
+    explained = explain_module(module, counted=(Counted(search=False, gathered=("model",)),))
     said = "every operation leaves its results as propagation lays them out, but whole over model: with its "
     assert explained.plan is not None
     assert said + "collectives combined, that is the quickest" in explained.plan.left
@@ -360,23 +380,52 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     with collecting():
         module, machine = read(SMALL, options), load("h100-infiniband")
         found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
-    assert found == ["propagated", "again", "ends"]
+    assert found == ["propagated", "again", "joining"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn of a mixture model sums twice, as one: ten times that takes less than to do all of the work
     everywhere, for which the data are gathered once. So do scatters and gathers of half of it."""
     found = tried(MIXTURE, monkeypatch, machine="tpu-v5e")
-    assert least(found) <= found["propagated"][0].took < found["again"][0].took
+    assert least(found) == found["propagated"][0].took < found["gathered"][0].took
     cost = shardc.cost(MIXTURE, machine="tpu-v5e", tries=0)
-    assert cost.time is not None and cost.time.total_ns < found["again"][0].took
+    assert cost.time is not None and cost.time.total_ns == least(found)
     assert {each.times for each in cost.collectives} == {10}
+
+
+def test_the_explanation_says_that_data_came_before_state() -> None:
+    module = read(FSDP, Options(file="prog.shard"))
+    explained = explain_module(module, counted=(Counted(search=False, data_first=True),))
+    said = "every operation leaves its results as propagation lays them out with data before state: with its "
+    assert explained.plan is not None
+    assert said + "collectives combined, that is the quickest" in explained.plan.left
 
 
 def test_what_becomes_one_is_counted_over_regions() -> None:
     sums, gathers = (("all-reduce", ("x",)), ("all-gather", ("x",)))
     found = (Combined(*sums, 3, 1), Combined(*gathers, 2, 2), Combined(*sums, 2, 2))
     assert learn(found) == (Combined(*sums, 5, 3), Combined(*gathers, 2, 2))
+
+
+def test_sums_become_one_scattered_or_not() -> None:
+    """As far as only one of the two is known."""
+    some, others = (
+        Combined("all-reduce", ("x",), 4, 1, AFTER),
+        Combined("reduce-scatter", ("x",), 4, 2, AFTER),
+    )
+    gathers = Combined("all-gather", ("x",), 2, 1, BEFORE)
+    assert with_sums((some, gathers)) == (some, gathers, some._replace(title="reduce-scatter"))
+    assert with_sums((others,)) == (others, others._replace(title="all-reduce"))
+    assert with_sums((some, others)) == (some, others)
+    assert lacking([some], [some._replace(before=9), gathers]) == (gathers,)
+
+
+def test_one_more_hardly_counts_where_others_are_sent_anyway() -> None:
+    """Before all products and after them, where several become one."""
+    sums, alone = Combined("all-reduce", ("x",), 4, 1, AFTER), Combined("all-gather", ("x",), 2, 2, BEFORE)
+    between = sums._replace(phase=BETWEEN)
+    (less, *others) = sent_anyway((sums, alone, between))
+    assert less.part < sums.part / 4 and others == [alone, between]
 
 
 GATHERS = """
