@@ -1,4 +1,4 @@
-"""Good choices for a whole program: in propagation's own layouts first, then in any.
+"""Good choices for a whole program: without latency in propagation's own layouts first, then in any.
 
 The first integer program has few ways to run an operation, since results stay as propagation lays them out
 or are partial sums of that: it is solved for programs of a thousand operations. From its plan the second one
@@ -26,8 +26,8 @@ from shardc.planning.program.variables import Variable
 
 
 def improve(problem: Problem, begun: bool = False) -> None:
-    """Change the problem's choices for cheaper ones, from the best plan in propagation's own layouts on, or
-    from that at hand if another search has `begun`."""
+    """Change the problem's choices for cheaper ones: without latency from the best plan in propagation's own
+    layouts on, unless another search has `begun`, else from that at hand."""
     repeats = repeats_of(problem)
     if repeats is None:
         _improve(problem, begun)
