@@ -61,9 +61,7 @@ class InsertReshards(GraphPass):
     counted: tuple[Counted, ...] = (Counted(),)
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        found = _planned(
-            shared, machine=self.machine, split_results=self.split_results, counted=self.counted
-        )
+        found = _planned(shared, machine=self.machine, split_results=self.split_results, counted=self.counted)
         if found is None:
             return False
         snap, plan = found
