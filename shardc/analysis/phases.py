@@ -56,7 +56,7 @@ def phases(region: Region) -> dict[int, Phase]:
 
 def _heavy(node: Node) -> bool:
     """Whether an operation multiplies and sums, or has a body that may: a loop, a branch, a call."""
-    return any(has(node.name, trait) for trait in (Trait.PRODUCT, Trait.REGION, Trait.CALL))
+    return has(node.name, Trait.PRODUCT, Trait.REGION, Trait.CALL)
 
 
 def _operands(node: Node) -> Iterator[int]:

@@ -63,8 +63,8 @@ SMALL = 200
 """Operations of a program that is solved whole, mostly, so that it hardly matters where a search begins."""
 
 FAR = 2
-"""The search in a larger program begins at propagation's plan, unless that takes so many times the quickest:
-from plans of whole tensors it does not come back to divided ones."""
+"""The search in a larger program begins at the plan with divided tensors, unless that takes so many times the
+quickest: from plans of whole tensors it does not come back to divided ones."""
 
 TURNS = 3
 """How often one learns from the plan before."""
@@ -140,8 +140,8 @@ def plans(
     def both(plan: Tried) -> tuple[Combined, ...]:
         return with_sums(learn([*plan.found, *lacking(plan.found, divided.found)]))
 
-    first, back = learn(begun.found) if size <= SMALL else both(begun), False
-    for found in _followed(begun, first, lambda plan, shares: tried(Counted(shares), plan), size > SMALL):
+    shares, back = learn(begun.found) if size <= SMALL else both(begun), False
+    for found in _followed(begun, shares, lambda plan, shares: tried(Counted(shares), plan), size > SMALL):
         yield AGAIN, found
         best, back = _quicker(best, found), found.took == begun.took and begun is not divided
     if best.spent:

@@ -17,7 +17,8 @@ from shardc.ops import spmd
 MORE = 8
 """How much less of its latency one more collective is taken to pay where others are sent anyway."""
 
-_ALIKE = {spmd.all_reduce.title: spmd.reduce_scatter, spmd.reduce_scatter.title: spmd.all_reduce}
+_SUM, _SCATTER = str(spmd.all_reduce.title), str(spmd.reduce_scatter.title)
+_ALIKE = {_SUM: _SCATTER, _SCATTER: _SUM}
 
 
 class Combined(NamedTuple):
@@ -60,8 +61,8 @@ def lacking(known: Iterable[Combined], others: Iterable[Combined]) -> tuple[Comb
 def with_sums(shares: tuple[Combined, ...]) -> tuple[Combined, ...]:
     """The same, and sums that are scattered become one as those do that are not, where only one of the two is
     known."""
-    alike = [(each, _ALIKE[each.title]) for each in shares if each.title in _ALIKE]
-    return (*shares, *lacking(shares, [each._replace(title=str(op.title)) for each, op in alike]))
+    alike = [each._replace(title=_ALIKE[each.title]) for each in shares if each.title in _ALIKE]
+    return (*shares, *lacking(shares, alike))
 
 
 def sent_anyway(shares: Iterable[Combined]) -> tuple[Combined, ...]:

@@ -78,8 +78,7 @@ def traffic(
     fused = set[int]()
     for value, maker in reversed(makers.items()):
         if (fuses or _is_seen(maker)) and _chained(maker):
-            using = [(user, ops[user.id][1]) if user.id in ops else None for user in users.get(value, [])]
-            if all(each is not None and _goes_on(*each, value, fused) for each in using):
+            if all(u.id in ops and _goes_on(*ops[u.id], value, fused) for u in users.get(value, [])):
                 fused.add(value)
     nodes = [node for node, _ in ops.values()]
     free = _from_nothing(nodes) if fuses else set[int]()

@@ -104,7 +104,7 @@ def _recalled(said: tuple[str, ...], rates: Rates, graph: Graph) -> Recalled | N
     _remember(entry, key)
     kept = json.loads(entry)
     spend(kept["effort"])
-    choices, chosen = _choices(kept, rates.mesh), cast("list[int]", kept["chosen"])
+    choices, chosen = _choices(kept, _layouts(kept, rates.mesh)), cast("list[int]", kept["chosen"])
     return Recalled([choices[number] for number in chosen], kept["as_stated"])
 
 
@@ -151,7 +151,8 @@ def _written(problem: Problem, effort: Effort, as_stated: bool) -> dict[str, Any
 
 
 def _read(problem: Problem, kept: dict[str, Any]) -> None:
-    layouts, choices = _layouts(kept, problem.mesh), _choices(kept, problem.mesh)
+    layouts = _layouts(kept, problem.mesh)
+    choices = _choices(kept, layouts)
     for variable, number in zip(problem.variables, kept["chosen"], strict=True):
         if variable.choice != choices[number]:
             variable.choice = choices[number]
@@ -172,8 +173,7 @@ def _layouts(kept: dict[str, Any], mesh: Mesh) -> list[Sharding]:
     return [shared(_sharding(mesh, *parts)) for parts in kept["layouts"]]
 
 
-def _choices(kept: dict[str, Any], mesh: Mesh) -> list[Choice]:
-    layouts = _layouts(kept, mesh)
+def _choices(kept: dict[str, Any], layouts: list[Sharding]) -> list[Choice]:
     return [_chosen(layouts, *parts) for parts in kept["choices"]]
 
 
