@@ -12,12 +12,9 @@ from xdsl.traits import Pure
 from shardc.dialects.verify import verify_types
 
 I64Array: TypeAlias = DenseArrayBase[I64]
-BoolArray: TypeAlias = DenseArrayBase[I1]
-Int: TypeAlias = IntegerAttr[I64]
 Bool: TypeAlias = IntegerAttr[I1]
 
 FUNCTIONAL = "`:` functional-type(operands, results)"
-SAME_TYPE = "`:` custom<SameOperandsAndResultType>(type(operands), type(results))"
 
 
 class HloOp(IRDLOperation, ABC):

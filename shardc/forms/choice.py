@@ -68,7 +68,10 @@ class Ways:
     def choose(
         self, assignment: Assignment, carried: Carried | None = None, special: str | None = None
     ) -> Choice | None:
-        """As `choose` below."""
+        """The first form that can run under `assignment`, with its layouts; None if none can.
+
+        With `special`, only the plain form and the one of that name are tried.
+        """
         key = (assignment, carried, special)
         if key not in self._known:
             form = self._first(assignment, special)
@@ -124,21 +127,6 @@ class Ways:
 def _used(assignment: Assignment) -> list[int]:
     """The factors that are split."""
     return [factor for factor, axes in enumerate(assignment) if axes]
-
-
-def choose(
-    op: Op,
-    rule: FactorRule,
-    assignment: Assignment,
-    mesh: Mesh,
-    carried: Carried | None = None,
-    special: str | None = None,
-) -> Choice | None:
-    """The first form of `op` that can run under `assignment`, with its layouts; None if none can.
-
-    With `special`, only the plain form and the one of that name are tried.
-    """
-    return ways_of(op, rule, mesh).choose(assignment, carried, special)
 
 
 def ways_of(op: Op, rule: FactorRule, mesh: Mesh) -> Ways:

@@ -19,7 +19,6 @@ from shardc.graph import Node, Region
 from shardc.layout import Axis
 from shardc.ops import Trait, has, hlo, op_of
 from shardc.ops.derivative import Missing, Step, Summed
-from shardc.ops.derivatives.elementwise import differentiable
 from shardc.ops.derivatives.terms import Term
 
 
@@ -145,6 +144,3 @@ class Backward(Struct, dict=True):
         found = Slice(node, cts[0], places, self.pending(node, node.operands[0]) | later)
         self.slices.setdefault(node.operands[0], []).append(found)
         return True
-
-    def is_differentiable(self, value: int) -> bool:
-        return differentiable(self.program.graph.type(value).dtype)

@@ -1,7 +1,7 @@
 """The interface that operations are built through.
 
 Frontends and local forms are written once against it. Interpreters of it: `dialects.build.IRBuilder` emits
-xDSL operations, `forms.cost.CostBuilder` only counts, `semantics.run.ArrayBuilder` computes.
+xDSL operations, `analysis.build.GraphBuilder` a graph, `forms.cost.CostBuilder` only counts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Builder(Protocol[V]):
     ) -> list[V]:
         """Build operation `name` ("stablehlo.add"); `attrs` follow graph/attrs.py.
 
-        `results` may be left out where graph/infer.py can tell them. Raises graph.infer.ShapeError where
+        `results` may be left out where the definition can tell them. Raises shardc.ops.ShapeError where
         the operands don't fit.
         """
         ...

@@ -102,16 +102,6 @@ def rotate(a: Residues, count: NDArray[Any] | int) -> Residues:
     return ((a << by) & _now.number) | (a >> (_U(bits) - by))
 
 
-def power(base: Residues, exponent: int) -> Residues:
-    """base ** exponent for an exponent of at least 0."""
-    result = np.ones_like(base)
-    while exponent:
-        if exponent & 1:
-            result = multiply(result, base)
-        base, exponent = multiply(base, base), exponent >> 1
-    return result
-
-
 def inverse(a: Residues) -> Residues:
     """1 / a; of 0 it is 0, which is no inverse.
 

@@ -13,7 +13,7 @@ from math import gcd
 
 from msgspec import Struct
 
-from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared, size_of
+from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared
 from shardc.ops.rule import Dims, FactorRule, Kind
 
 Assignment = tuple[tuple[Axis, ...], ...]
@@ -65,21 +65,6 @@ def result_shardings(
     return tuple(_sharding(dims, assignment, mesh, unreduced, held_as) for dims in rule.results)
 
 
-def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], ...]:
-    """The (operand, dimension) pairs whose padding a reduction would see: uneven REDUCTION factors."""
-    uneven = {
-        f
-        for f, axes in enumerate(assignment)
-        if rule.factors[f].kind is Kind.REDUCTION and rule.factors[f].size % size_of(axes)
-    }
-    return tuple(
-        (operand, dim)
-        for operand, dims in enumerate(rule.operands)
-        for dim, factors in enumerate(dims)
-        if uneven.intersection(factors)
-    )
-
-
 class FactorAxes(Struct, frozen=True):
     """A tensor's axes, handed to its factors. `overflow`: axes that fit no factor, under the one they met."""
 
@@ -104,44 +89,6 @@ def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> FactorAxes:
                 rest = []
         projection.axes[factors[-1]] = merge(rest)
     return projection
-
-
-def factor_axes(
-    rule: FactorRule, shardings: Sequence[Sharding | None]
-) -> tuple[tuple[tuple[Axis, ...] | None, ...], ...]:
-    """For each factor, for each tensor (operands, then results), the axes that its sharding gives the factor.
-
-    None where the tensor has no such factor, or no sharding.
-    """
-    projections = _projections(rule, shardings)
-    return tuple(
-        tuple(p.axes.get(factor) if p is not None else None for p in projections)
-        for factor in range(len(rule.factors))
-    )
-
-
-def assignment_of(rule: FactorRule, shardings: Sequence[Sharding | None]) -> Assignment | None:
-    """The assignment that all the shardings (operands, then results) come from; None if they don't agree.
-
-    They disagree if two give a factor different axes or if axes of one fit no factor. Factors that no tensor
-    with a sharding has are not split. Agreement does not make it legal (legal.py).
-    """
-    if any(p is not None and p.overflow for p in _projections(rule, shardings)):
-        return None
-    common: list[tuple[Axis, ...]] = []
-    for held in factor_axes(rule, shardings):
-        choices = {axes for axes in held if axes is not None}
-        if len(choices) > 1:
-            return None
-        common.append(choices.pop() if choices else ())
-    return tuple(common)
-
-
-def _projections(rule: FactorRule, shardings: Sequence[Sharding | None]) -> list[FactorAxes | None]:
-    return [
-        None if sharding is None else project(dims, sharding, rule)
-        for dims, sharding in zip(rule.tensors, shardings, strict=True)
-    ]
 
 
 def _take(rest: list[Axis], size: int) -> tuple[list[Axis], int]:

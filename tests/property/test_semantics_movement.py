@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardc.graph import GatherDims, ScatterDims, TensorType
-from shardc.interpret.run import ArrayBuilder
 from shardc.ops import infer
 from shardc.semantics import ops
+from tests.builders import ArrayBuilder
 from tests.sampling import examples
 
 SMALL = settings(max_examples=examples(150), deadline=None)

@@ -8,7 +8,6 @@ a wish that its form could not grant is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, product
 from typing import NamedTuple
 
 from shardc.forms.choice import Carried, Choice
@@ -20,8 +19,6 @@ from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
-
-WAYS = 64  # to share the axes out over a product's factors: all of three for three axes
 
 
 def wishes(
@@ -76,7 +73,7 @@ def build(
     """The choice that grants as many wishes as can be, in order; None if not even none can be granted. One
     that would split a factor unevenly is granted where propagation splits it so.
 
-    `special` as in forms.choice.choose. Equal questions get the same object.
+    `special` as in forms.choice.Ways. Equal questions get the same object.
     """
     known = laid_out(problem, variable)
     key = (variable.signature, pairs, carried, special, known)
@@ -169,23 +166,6 @@ def _others(problem: Problem, variable: Variable, choices: Iterable[Choice]) -> 
     return [choice for choice in choices if choice is not now and admits(choice)]
 
 
-def forced_candidates(problem: Problem, variable: Variable) -> list[Choice]:
-    """Choices that no neighbour asks for: the axes shared out anew, or one splits another factor."""
-    rule = variable.rule
-    if rule is None:
-        return []
-    layouts = [*variable.choice.operands, *variable.choice.results]
-    now = wishes(problem, variable, layouts, range(len(layouts)))
-    axes = dict.fromkeys(axis for _, axis in now)
-    moved = [((factor, axis), *now) for factor in range(len(rule.factors)) for axis in axes]
-    choices = _distinct(
-        build(problem, variable, pairs, special=form.name)
-        for form in forms_of(variable.node.name)
-        for pairs in (*_shared_out(problem, variable), *moved)
-    )
-    return _others(problem, variable, choices)
-
-
 def _wish_lists(problem: Problem, variable: Variable, around: _Around) -> Iterator[tuple[Wish, ...]]:
     """Everybody's wishes, in orders that let each tensor be first, and each tensor's alone; last, none."""
     node = variable.node
@@ -217,24 +197,6 @@ def _displaced(problem: Problem, variable: Variable, given: Sequence[Sharding]) 
         if alone is None or alone.parts == 1:
             for other in range(len(rule.factors)):
                 yield ((other, axis), *own)
-
-
-def _shared_out(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
-    """For a product, every way to give each axis to one of the factors that its tensors have it split.
-
-    On a grid each tensor is split over all axes and the work is best divided by one axis per factor: no
-    tensor's own wishes say that.
-    """
-    if not has(variable.node.name, Trait.PRODUCT):
-        return
-    layouts = [problem.given(v) for v in variable.node.operands]
-    layouts += [_first_need(problem, v) for v in variable.node.results]
-    factors: dict[Axis, dict[int, None]] = {}
-    for factor, axis in wishes(problem, variable, layouts, range(len(layouts))):
-        factors.setdefault(axis, {})[factor] = None
-    if any(len(wanted) > 1 for wanted in factors.values()):
-        for chosen in islice(product(*factors.values()), WAYS):
-            yield tuple(zip(chosen, factors, strict=True))
 
 
 def _first_need(problem: Problem, value: int) -> Sharding:

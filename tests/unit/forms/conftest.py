@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shardc.forms.choice import Choice, choose
+from shardc.forms.choice import Choice, ways_of
 from shardc.forms.localize import replay
 from shardc.forms.site import Site
 from shardc.forms.table import form_named, forms_of
 from shardc.graph import Graph
 from shardc.interpret.collectives import Place
-from shardc.interpret.run import BlocksBuilder, run
+from shardc.interpret.run import run
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.ops import combiners, op_of, rule_of
 from shardc.semantics.blocks import assemble, cut
+from tests.builders import BlocksBuilder
 from tests.tolerance import assert_near
 
 Check = Callable[[Graph, Sequence[Any], Mesh], list[Choice]]
@@ -65,7 +66,7 @@ def _choices(graph: Graph, mesh: Mesh) -> Iterator[Choice]:
     found: dict[Choice, None] = {}
     for assignment in product(options, repeat=len(rule.factors)):
         for form in forms_of(op.name):
-            choice = choose(op, rule, assignment, mesh, special=form.name)
+            choice = ways_of(op, rule, mesh).choose(assignment, special=form.name)
             if choice is not None and choice.form != "plain":
                 found[choice] = None
     yield from found

@@ -7,14 +7,7 @@ import pytest
 from shardc.graph import DotDims, Op, TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.ops import rule_of
-from shardc.rules.assign import (
-    assignment_of,
-    factor_axes,
-    masked,
-    operand_shardings,
-    project,
-    result_shardings,
-)
+from shardc.rules.assign import operand_shardings, project, result_shardings
 from shardc.rules.legal import always_legal, legal
 
 MESH = Mesh("mesh", (("x", 2), ("y", 8), ("z", 3)))
@@ -138,12 +131,6 @@ def test_need_of_other_devices_data_is_named():
     assert legal(rule, op, ((X,),)) == "factor i is split over x, but needs data of other devices"
 
 
-def test_padding_is_seen_by_uneven_reductions_only():
-    _, rule = matmul(m=7, k=7)
-    assert masked(rule, ((X,), (), ())) == ()
-    assert masked(rule, ((), (), (X,))) == ((0, 1), (1, 0))
-
-
 def test_projection_splits_an_axis_between_factors():
     _, rule = reshape((8, 4), (32,))
     found = project(rule.results[0], sharding((X, Y)), rule)
@@ -156,18 +143,3 @@ def test_projection_overflows_where_sizes_share_nothing():
     found = project(rule.results[0], sharding((X, Z, Y)), rule)
     assert found.axes == {0: (X,), 1: ()}
     assert found.overflow == {0: (Z, Y)}
-    assert assignment_of(rule, (None, sharding((X, Z, Y)))) is None
-
-
-def test_assignment_of_agreeing_and_conflicting_shardings():
-    _, rule = matmul()
-    lhs, rhs, out = sharding((X,), (Y,)), sharding((Y,), ()), sharding((X,), ())
-    assert assignment_of(rule, (lhs, rhs, out)) == ((X,), (), (Y,))
-    assert assignment_of(rule, (lhs, None, None)) == ((X,), (), (Y,))
-    other = sharding((), (X,))
-    assert assignment_of(rule, (lhs, rhs, other)) is None
-    assert factor_axes(rule, (lhs, None, other)) == (
-        ((X,), None, ()),
-        (None, None, (X,)),
-        ((Y,), None, None),
-    )

@@ -6,9 +6,9 @@ import pytest
 from shardc.diagnostics import ShardcError
 from shardc.graph import Dense, TensorType
 from shardc.interpret.collectives import Place
-from shardc.interpret.run import ArrayBuilder, BlocksBuilder
 from shardc.layout import Mesh
 from shardc.ops import ShapeError
+from tests.builders import ArrayBuilder, BlocksBuilder
 from tests.tolerance import assert_near, assert_sums
 
 RNG = np.random.default_rng(0)

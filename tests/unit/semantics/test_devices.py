@@ -10,9 +10,10 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Dense, DotDims, TensorType
 from shardc.graph.types import Location
 from shardc.interpret.collectives import Place
-from shardc.interpret.run import BlocksBuilder, run
+from shardc.interpret.run import run
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.semantics.blocks import BlockError, assemble, cut, groups
+from tests.builders import BlocksBuilder
 from tests.sampling import examples
 from tests.tolerance import assert_product
 

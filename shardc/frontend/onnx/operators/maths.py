@@ -110,10 +110,6 @@ def iota(e: Emitter, shape: tuple[int, ...], dim: int, dtype: str = "i32") -> Te
     return e.op(hlo.iota.name, result=TensorType(shape, dtype), iota_dimension=dim)
 
 
-def exp(e: Emitter, x: Tensor) -> Tensor:
-    return e.op(hlo.exponential.name, x)
-
-
 def sqrt(e: Emitter, x: Tensor) -> Tensor:
     return e.op(hlo.sqrt.name, x)
 

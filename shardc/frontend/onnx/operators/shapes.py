@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -222,11 +221,6 @@ def _reverse_sequence(n: Node) -> Tensor:
     turned = add(e, e.op(hlo.subtract.name, lens, place), -1)
     places = choose(e, compare(e, "LT", place, lens), turned, place)
     return take_along_axis(e, x, places, time)
-
-
-def sizes_of(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
-    """The shapes."""
-    return [tensor.shape for tensor in tensors]
 
 
 OPERATORS: dict[str, Lower] = {
