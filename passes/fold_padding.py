@@ -16,18 +16,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
-from shardc.dialects.derive import op_class
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.dialects.types import attr_of_type
 from shardc.graph import Node, TensorType, walk
 from shardc.ops import hlo
-from shardc.ops.definition import OpDef
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.remade import made_before
 
 Ints = tuple[int, ...]
 
@@ -90,31 +86,17 @@ def _replace(snap: Snapshot, pad: Node, node: Node, below: Ints, above: Ints) ->
         starts = tuple(n for n, _ in cuts)
         type = TensorType(tuple(m - n for n, m in zip(starts, limits, strict=True)), type.dtype)
         ones = (1,) * type.rank
-        value = _made(
-            hlo.slice_, old, [value], type, start_indices=starts, limit_indices=limits, strides=ones
+        value = made_before(
+            old, hlo.slice_, [value], type, start_indices=starts, limit_indices=limits, strides=ones
         )
+        value.name_hint = old.results[0].name_hint
     low = tuple(n + cut for n, (cut, _) in zip(below, cuts, strict=True))
     high = tuple(n + cut for n, (_, cut) in zip(above, cuts, strict=True))
     if any((*low, *high)):
         fill, result = snap.ssa[pad.operands[1]], snap.graph.type(node.results[0])
         none = (0,) * type.rank
         amounts = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": none}
-        value = _made(hlo.pad, old, [value, fill], result, **amounts)
+        value = made_before(old, hlo.pad, [value, fill], result, **amounts)
+        value.name_hint = old.results[0].name_hint
     old.results[0].replace_all_uses_with(value)
     Rewriter.erase_op(old)
-
-
-def _made(
-    definition: OpDef, old: Operation, operands: list[SSAValue], type: TensorType, **integers: Ints
-) -> SSAValue:
-    """An operation before an old one, with its sharding."""
-    made = op_class(definition).create(
-        operands=operands,
-        result_types=[attr_of_type(type)],
-        properties={key: DenseArrayBase.from_list(i64, numbers) for key, numbers in integers.items()},
-        attributes=dict(old.attributes),
-        location=old.location,
-    )
-    Rewriter.insert_op(made, InsertPoint.before(old))
-    made.results[0].name_hint = old.results[0].name_hint
-    return made.results[0]

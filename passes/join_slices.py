@@ -23,16 +23,17 @@ from typing import cast
 from msgspec import Struct
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from shardc.analysis.shardings import is_split_along
 from shardc.dialects.derive import op_class
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.dialects.types import attr_of_type, type_of
+from shardc.dialects.types import type_of
 from shardc.graph import Node, walk
 from shardc.ops import Trait, has, hlo, own
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.remade import remade
 
 Ints = tuple[int, ...]
 
@@ -141,16 +142,7 @@ def _whole(snap: Snapshot, way: Way, operand: SSAValue, before: Operation) -> SS
     for node in way.through:
         old, type = snap.ops[node.id], type_of(value.type)
         result = type.with_dtype(snap.graph.type(node.results[0]).dtype)
-        made = old.create(
-            operands=[value],
-            result_types=[attr_of_type(result)],
-            properties=dict(old.properties),
-            attributes=dict(old.attributes),
-            location=old.location,
-        )
-        Rewriter.insert_op(made, InsertPoint.before(before))
-        made.results[0].name_hint = old.results[0].name_hint
-        value = made.results[0]
+        value = remade(old, [value], result, before)
     return value
 
 

@@ -17,25 +17,23 @@ elements are split elsewhere than 8: nearly all would change places, and back. O
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from msgspec import Struct
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from shardc.analysis.shardings import is_split_along
 from shardc.dialects.convert import python_of
-from shardc.dialects.derive import op_class
 from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.dialects.types import attr_of_type, type_of
-from shardc.graph import TensorType, walk
+from shardc.dialects.types import type_of
+from shardc.graph import walk
 from shardc.ops import hlo
-from shardc.ops.definition import OpDef
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.remade import made_before
 
 Ints = tuple[int, ...]
 
@@ -134,9 +132,15 @@ def _slice(operand: SSAValue, taken: _Range, old: Operation) -> SSAValue:
     type = type_of(value.type)
     if taken.shape == type.shape:
         return value
-    numbers = {"start_indices": taken.starts, "limit_indices": taken.limits, "strides": (1,) * type.rank}
-    properties = {key: DenseArrayBase.from_list(i64, each) for key, each in numbers.items()}
-    return _made(hlo.slice_, [value], TensorType(taken.shape, type.dtype), properties, old)
+    return made_before(
+        old,
+        hlo.slice_,
+        [value],
+        type.with_shape(taken.shape),
+        start_indices=taken.starts,
+        limit_indices=taken.limits,
+        strides=(1,) * type.rank,
+    )
 
 
 def _plain(value: SSAValue) -> SSAValue:
@@ -161,26 +165,6 @@ def _plain(value: SSAValue) -> SSAValue:
 
 
 def _joined(parts: Sequence[SSAValue], dim: int, old: Operation) -> SSAValue:
-    properties = {"dimension": IntegerAttr(dim, i64)}
-    joined = _made(hlo.concatenate, parts, type_of(old.results[0].type), properties, old)
+    joined = made_before(old, hlo.concatenate, parts, type_of(old.results[0].type), dimension=dim)
     joined.name_hint = old.results[0].name_hint
     return joined
-
-
-def _made(
-    definition: OpDef,
-    operands: Sequence[SSAValue],
-    type: TensorType,
-    properties: Mapping[str, Attribute],
-    old: Operation,
-) -> SSAValue:
-    """An operation before an old one, with its sharding and its place."""
-    made = op_class(definition).create(
-        operands=operands,
-        result_types=[attr_of_type(type)],
-        properties=properties,
-        attributes=dict(old.attributes),
-        location=old.location,
-    )
-    Rewriter.insert_op(made, InsertPoint.before(old))
-    return made.results[0]

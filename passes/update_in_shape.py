@@ -26,14 +26,13 @@ from typing import cast
 
 from msgspec import Struct
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.types import attr_of_type, type_of
+from shardc.dialects.types import type_of
 from shardc.forms.site import INDEX, compare, scalar, spread
 from shardc.graph import TensorType, is_inexact, walk
 from shardc.layout import Sharding
@@ -41,6 +40,7 @@ from shardc.ops import Trait, has, hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import splat_of
 from shardc.rewrite.known_places import Box, box_of
+from shardc.rewrite.remade import remade
 
 Ints = tuple[int, ...]
 
@@ -145,7 +145,8 @@ def _replace(op: Operation, box: Box, frame: Frame, ops: list[Operation], builde
         for value in old.operands:
             if value not in grown:
                 grown[value] = _leaf(value, frame, builder)
-        grown[old.results[0]] = _like(old, [grown[value] for value in old.operands], frame)
+        type = _grown(type_of(old.results[0].type), frame)
+        grown[old.results[0]] = remade(old, [grown[value] for value in old.operands], type)
     update = grown[box.update] if ops else _leaf(box.update, frame, builder)
     builder.before(op)
     with builder.at(location_of(op.location)):
@@ -192,20 +193,6 @@ def _leaf(value: SSAValue, frame: Frame, builder: IRBuilder) -> SSAValue:
             )
             source = _marked(moved, old)
         return _part(source, starts, result.shape, old, builder)
-
-
-def _like(old: Operation, operands: list[SSAValue], frame: Frame) -> SSAValue:
-    """An operation in the frame, before the old one."""
-    made = old.create(
-        operands=operands,
-        result_types=[attr_of_type(_grown(type_of(old.results[0].type), frame))],
-        properties=dict(old.properties),
-        attributes=dict(old.attributes),
-        location=old.location,
-    )
-    Rewriter.insert_op(made, InsertPoint.before(old))
-    made.results[0].name_hint = old.results[0].name_hint
-    return made.results[0]
 
 
 def _chosen(op: Operation, box: Box, frame: Frame, update: SSAValue, builder: IRBuilder) -> SSAValue:
