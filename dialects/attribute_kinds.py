@@ -74,15 +74,18 @@ def _int_array(value: tuple[int, ...]) -> Attribute:
 
 
 @lru_cache(maxsize=1 << 14)
-def _integer(value: int, type: IntegerType) -> Attribute:
+def integer(value: int, type: IntegerType) -> Attribute:
+    """`8 : i64`."""
     return IntegerAttr(value, type)
 
 
-def _bools(value: Any) -> Attribute:
+def bools(value: Any) -> Attribute:
+    """`array<i1: true, false>`."""
     return DenseArrayBase.from_list(i1, [int(item) for item in value])
 
 
-def _precisions(value: Any) -> Attribute:
+def precisions(value: Any) -> Attribute:
+    """`[DEFAULT, HIGHEST]`."""
     return ArrayAttr([PrecisionAttr(word) for word in value])
 
 
@@ -101,14 +104,14 @@ KINDS: dict[str, AttributeKind] = {
         for cls in (chlo_attributes.RaggedDotAttr, *sdy_attributes.ATTRIBUTES, *attributes.ATTRIBUTES)
     },
     **{_name(cls): AttributeKind(cls, cls) for cls in WORDS},
-    "int": AttributeKind(IntegerAttr[I64], lambda value: _integer(int(value), i64)),
-    "i32": AttributeKind(IntegerAttr[I32], lambda value: _integer(int(value), i32)),
-    "direction": AttributeKind(IntegerAttr[I32], lambda value: _integer(DIRECTIONS.index(value), i32)),
-    "bool": AttributeKind(IntegerAttr[I1], lambda value: _integer(int(bool(value)), i1)),
+    "int": AttributeKind(IntegerAttr[I64], lambda value: integer(int(value), i64)),
+    "i32": AttributeKind(IntegerAttr[I32], lambda value: integer(int(value), i32)),
+    "direction": AttributeKind(IntegerAttr[I32], lambda value: integer(DIRECTIONS.index(value), i32)),
+    "bool": AttributeKind(IntegerAttr[I1], lambda value: integer(int(bool(value)), i1)),
     "float": AttributeKind(FloatAttr),
     "str": AttributeKind(StringAttr, StringAttr),
     "ints": AttributeKind(DenseArrayBase[I64], integers),
-    "bools": AttributeKind(DenseArrayBase[I1], _bools),
+    "bools": AttributeKind(DenseArrayBase[I1], bools),
     "text": AttributeKind(ArrayAttr[StringAttr], _strings),
     "symbol": AttributeKind(FlatSymbolRefAttrConstr, SymbolRefAttr),
     "name": AttributeKind(SymbolNameConstraint(), StringAttr),
@@ -121,7 +124,7 @@ KINDS: dict[str, AttributeKind] = {
     "aliases": AttributeKind(
         ArrayAttr[attributes.AliasAttr], lambda value: ArrayAttr(map(attributes.AliasAttr, value))
     ),
-    "precision_config": AttributeKind(ArrayAttr[PrecisionAttr], _precisions),
+    "precision_config": AttributeKind(ArrayAttr[PrecisionAttr], precisions),
     "chlo_precision_config": AttributeKind(ArrayAttr[chlo_attributes.PrecisionAttr]),
     "channel": AttributeKind(attributes.ChannelAttr, attributes.ChannelAttr),
     "any": AttributeKind(),

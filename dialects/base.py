@@ -14,8 +14,6 @@ from shardc.dialects.verify import verify_types
 I64Array: TypeAlias = DenseArrayBase[I64]
 Bool: TypeAlias = IntegerAttr[I1]
 
-FUNCTIONAL = "`:` functional-type(operands, results)"
-
 
 class HloOp(IRDLOperation, ABC):
     """An operation whose result types follow from its operands and attributes."""

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Data
 
-from shardc.dialects.attribute_kinds import DIRECTIONS, integers
+from shardc.dialects.attribute_kinds import DIRECTIONS, bools, integer, integers, precisions
 from shardc.dialects.dense import DenseAttr, dense_attr, pairs_attr
 from shardc.dialects.once import Once
 from shardc.dialects.sdy_attributes import (
@@ -56,7 +56,6 @@ from shardc.dialects.stablehlo.enums import (
     ComparisonTypeAttr,
     EnumAttr,
     FftTypeAttr,
-    PrecisionAttr,
     RngAlgorithmAttr,
     RngDistributionAttr,
     TextAttr,
@@ -187,16 +186,8 @@ def _string(value: str) -> Attribute:
     return StringAttr(value)
 
 
-def _bools(value: Any) -> Attribute:
-    return DenseArrayBase.from_list(i1, [int(item) for item in value])
-
-
-def _precisions(value: Any) -> Attribute:
-    return ArrayAttr([PrecisionAttr(word) for word in value])
-
-
 def _int32(value: Any) -> Attribute:
-    return IntegerAttr(int(value), i32)
+    return integer(int(value), i32)
 
 
 def _options(value: Any) -> Attribute:
@@ -207,11 +198,7 @@ def _options(value: Any) -> Attribute:
 def _option(name: str, value: Any) -> Attribute:
     if isinstance(value, bool) or not isinstance(value, int):
         return attribute_of("", value)
-    return IntegerAttr(value, i32 if name in ("low", "high") else _BYTE)
-
-
-def _bool(value: Any) -> Attribute:
-    return IntegerAttr(int(bool(value)), i1)
+    return integer(value, i32 if name in ("low", "high") else _BYTE)
 
 
 def dense(value: Dense) -> DenseAttr:
@@ -260,8 +247,8 @@ _INT_ARRAYS = (
 
 _WRITERS: dict[str, Callable[[Any], Attribute]] = {
     **dict.fromkeys(_INT_ARRAYS.split(), integers),
-    "window_reversal": _bools,
-    "precision_config": _precisions,
+    "window_reversal": bools,
+    "precision_config": precisions,
     "comparison_direction": ComparisonDirectionAttr,
     "compare_type": ComparisonTypeAttr,
     "fft_type": FftTypeAttr,
@@ -284,8 +271,8 @@ _WRITERS: dict[str, Callable[[Any], Attribute]] = {
 }
 
 _BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [
-    (bool, _bool),
-    (int, lambda value: IntegerAttr(value, i64)),
+    (bool, lambda value: integer(int(value), i1)),
+    (int, lambda value: integer(value, i64)),
     (float, lambda value: FloatAttr(value, 64)),
     (str, _string),
     (Sharding, attr_of),

@@ -20,10 +20,11 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from shardc.dialects.base import FUNCTIONAL, Bool, HloOp
+from shardc.dialects.base import Bool, HloOp
 from shardc.dialects.formats import written
 from shardc.dialects.stablehlo.attributes import AliasAttr
 from shardc.ops import hlo
+from shardc.ops.formats import FUNCTIONAL
 
 
 @written(f"custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict {FUNCTIONAL}")
