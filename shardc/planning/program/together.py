@@ -16,9 +16,9 @@ from typing import TypeVar
 from msgspec import Struct
 
 from shardc.analysis.manual import AxisNames
-from shardc.layout import Axis, Sharding, size_of
-from shardc.layout.difference import split
+from shardc.layout import Axis, size_of
 from shardc.planning.program.problem import Problem
+from shardc.planning.reshard.atoms import AtomPlaces
 
 Place = TypeVar("Place")
 
@@ -51,22 +51,18 @@ class Groups(Struct, frozen=True):
         return [*found]
 
 
-Where = tuple[int, int] | None
-"""The dimension, -1 for partial results, and the place in it; None where an atom holds copies."""
-
-
-def groups_of(problem: Problem, atoms: Sequence[Axis]) -> Groups:
+def groups_of(problem: Problem, atoms: tuple[Axis, ...]) -> Groups:
     """Which atoms always stand together: in the layouts that propagation found, that are given, and that
     operations now have. Where all do they are two axes, about equally large."""
     layouts = [*map(problem.layout, problem.values), *(layout for layout, _ in problem.arguments.values())]
     for variable in problem.variables:
         layouts += [*variable.choice.operands, *variable.choice.results]
     links = problem.rates.machine.axes
-    found = [_places(layout, atoms) for layout in dict.fromkeys(layouts)]
+    places = [AtomPlaces(layout, atoms) for layout in dict.fromkeys(layouts)]
     groups = [[atom] for atom in atoms[:1]]
     for one, other in pairwise(atoms):
         like = links.get(one.name) == links.get(other.name)
-        if like and all(_follows(places.get(one), places.get(other)) for places in found):
+        if like and all(each.together(one, other) for each in places):
             groups[-1].append(other)
         else:
             groups.append([other])
@@ -75,21 +71,6 @@ def groups_of(problem: Problem, atoms: Sequence[Axis]) -> Groups:
         at = min(range(1, len(atoms)), key=lambda at: size_of(atoms[:at]) + size_of(atoms[at:]))
         groups = [[*atoms[:at]], [*atoms[at:]]]
     return Groups(tuple(map(tuple, groups)), ordered)
-
-
-def _places(layout: Sharding, atoms: Sequence[Axis]) -> dict[Axis, Where]:
-    places: dict[Axis, Where] = {}
-    for number, dim in enumerate(layout.dims):
-        places.update((atom, (number, at)) for at, atom in enumerate(split(dim.axes, atoms)))
-    places.update((atom, (-1, 0)) for atom in split(layout.unreduced, atoms))
-    return places
-
-
-def _follows(one: Where, other: Where) -> bool:
-    """Whether both atoms hold copies, are partial, or split one dimension one after the other."""
-    if one is None or other is None:
-        return one is other
-    return one[0] == other[0] and (one[0] < 0 or one[1] + 1 == other[1])
 
 
 def admitted(places: Sequence[Sequence[Place]]) -> list[tuple[Place, ...]]:

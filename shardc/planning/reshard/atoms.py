@@ -8,7 +8,7 @@ axes change places and not from how large they are: 8x8x8 devices are three piec
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from math import gcd, prod
 from operator import mul
 from typing import NamedTuple
@@ -31,6 +31,22 @@ class AtomSets(NamedTuple):
     some: tuple[Atoms, ...]
     every: Atoms
     joined: bool
+
+
+class AtomPlaces:
+    """A layout by atoms: those of each dimension, and those that are partial."""
+
+    def __init__(self, layout: Sharding, atoms: Atoms) -> None:
+        self.dims = tuple(split(dim.axes, atoms) for dim in layout.dims)
+        self.partial = split(layout.unreduced, atoms)
+        self._next = {pair for dim in self.dims for pair in pairwise(dim)}
+        self._split = {atom for dim in self.dims for atom in dim}
+
+    def together(self, one: Axis, other: Axis) -> bool:
+        """Whether one comes right after the other, or both are partial, or both hold copies."""
+        if one in self._split or other in self._split:
+            return (one, other) in self._next
+        return (one in self.partial) == (other in self.partial)
 
 
 def atoms_of(

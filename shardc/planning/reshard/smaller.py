@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
-from shardc.layout.difference import pieces, split
-from shardc.planning.reshard.atoms import MOST
+from shardc.layout.difference import pieces
+from shardc.planning.reshard.atoms import MOST, AtomPlaces
 
 Axes = tuple[Axis, ...]
 
@@ -62,7 +62,7 @@ def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozen
     if any(axis.size == 1 for axis in used):
         return None
     atoms = pieces(mesh, used)
-    before, after = (_Lies(layout, atoms) for layout in (source, target))
+    before, after = (AtomPlaces(layout, atoms) for layout in (source, target))
     held = tuple(map(_held, type.shape, before.dims, after.dims))
     partial = tuple(a for a in before.partial if a in after.partial) if source.kind == target.kind else ()
     stay = {*partial, *(atom for axes in held for atom in axes)}
@@ -84,30 +84,14 @@ def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozen
     stands = {run[0]: (small.axis(name), len(run)) for name, run in named.items()}
     shape = tuple(size // size_of(axes) for size, axes in zip(type.shape, held, strict=True))
 
-    def on_small(layout: Sharding, lies: _Lies) -> Sharding:
-        dims = tuple(Dim(_as_runs(a[len(h) :], stands)) for a, h in zip(lies.dims, held, strict=True))
-        left = [atom for atom in lies.partial if atom not in stay]
+    def on_small(layout: Sharding, places: AtomPlaces) -> Sharding:
+        dims = tuple(Dim(_as_runs(a[len(h) :], stands)) for a, h in zip(places.dims, held, strict=True))
+        left = [atom for atom in places.partial if atom not in stay]
         return Sharding(small, dims, unreduced=_as_runs(left, stands), kind=layout.kind)
 
     return Smaller(
         type.with_shape(shape), on_small(source, before), on_small(target, after), named, held, partial
     )
-
-
-class _Lies:
-    """A layout by atoms: those of each dimension, and those that are partial."""
-
-    def __init__(self, layout: Sharding, atoms: Axes) -> None:
-        self.dims = tuple(split(dim.axes, atoms) for dim in layout.dims)
-        self.partial = split(layout.unreduced, atoms)
-        self._next = {pair for dim in self.dims for pair in pairwise(dim)}
-        self._split = {atom for dim in self.dims for atom in dim}
-
-    def together(self, one: Axis, other: Axis) -> bool:
-        """Whether one comes right after the other, or both are partial, or both hold copies."""
-        if one in self._split or other in self._split:
-            return (one, other) in self._next
-        return (one in self.partial) == (other in self.partial)
 
 
 def _held(size: int, before: Axes, after: Axes) -> Axes:
