@@ -12,11 +12,10 @@ def known(scope: Scope, condition: s.Expr, word: str) -> bool:
     value = scope.value(condition)
     if isinstance(value, Tensor):
         hint = "where(condition, x, y) chooses elementwise, cond(pred, f, g, x) between functions"
-        raise scope.e.error(
-            f"{word} takes what is known while compiling, not {describe(value)}",
-            None if word == "assert" else hint,
-            condition.pos,
-        )
+        if word == "assert":
+            hint = "shapes, sizes and constants are known; nothing fails while a program runs"
+        message = f"{word} takes what is known while compiling, not {describe(value)}"
+        raise scope.e.error(message, hint, condition.pos)
     if not isinstance(value, Number | None):
         raise scope.e.error(f"{word} takes a condition, not {describe(value)}", pos=condition.pos)
     return bool(value)

@@ -31,6 +31,9 @@ _BRACKETS = frozenset((*_OPENING, *_CLOSING))
 _OPERANDS = frozenset(("NAME", "INT", "FLOAT", "IMAGINARY", "STRING", "LONG_STRING", "DOTS", *_CLOSING))
 """What operands end with; a minus after anything else is a sign."""
 
+ANOTHER_NAME = "choose another name: the compiled program is Python"
+"""What to do about a name that is a keyword."""
+
 INSTEAD = {
     "and": "& is elementwise and, and binds first: (a > b) & (c > d)",
     "or": "| is elementwise or, and binds first: (a > b) | (c > d)",
@@ -116,11 +119,12 @@ def _indentation(token: Token, indents: list[int]) -> Iterator[Token]:
 
 def _check_name(token: Token) -> None:
     if iskeyword(token) and token not in ("True", "False", "None"):
-        raise SyntaxProblem(
-            f"{token} is a keyword of Python and cannot be a name here",
-            _pos(token),
-            INSTEAD.get(token, "choose another name: the compiled program is Python"),
-        )
+        raise keyword_problem(token, _pos(token), INSTEAD.get(token, ANOTHER_NAME))
+
+
+def keyword_problem(word: str, pos: Pos, hint: str = ANOTHER_NAME) -> SyntaxProblem:
+    """What is wrong with a keyword of Python where a name belongs."""
+    return SyntaxProblem(f"{word} is a keyword of Python and cannot be a name here", pos, hint)
 
 
 def _check_brackets(token: Token, brackets: list[Token]) -> None:

@@ -10,10 +10,11 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from msgspec.structs import replace
 
-from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
+from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.frontend.text.characters import instead, told
 from shardc.frontend.text.depth import check_depth
-from shardc.frontend.text.indentation import INSTEAD, OPERATORS, Indentation
+from shardc.frontend.text.hints import AFTER_TARGET, ENDS, Wrong, hint_of, near_keyword
+from shardc.frontend.text.indentation import OPERATORS, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
@@ -103,8 +104,6 @@ _WORDS = {
     "AUGMENT": "an operator like +=",
 }
 
-_ENDS = ("_NL", "_DEDENT", "$END")
-
 _PUNCTUATION = {
     "COMMA": ",",
     "COLON": ":",
@@ -119,8 +118,6 @@ _PUNCTUATION = {
     "TILDE": "~",
     "ARROW": "->",
 }
-
-_AFTER_TARGET = frozenset(("COMMA", "COLON", "EQUAL"))
 
 _EXPRESSION = frozenset(
     ("NAME", "INT", "FLOAT", "IMAGINARY", "STRING", "LPAR", "LSQB", "LBRACE", "DOTS", "MINUS")
@@ -147,6 +144,12 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
 
 _DECLARATIONS = "import, mesh, axes, size, const, record, assert and def do; values are computed in functions"
 
+_ELSEWHERE = {
+    **dict.fromkeys(("fn", "fun", "func", "function", "async"), "a function begins with def"),
+    **dict.fromkeys(("class", "struct", "type"), "a record has tensors by name: record Layer:"),
+}
+"""Words that begin declarations of other languages -> what begins them here."""
+
 _VALUES = "values are computed in functions; an array from outside is a parameter without annotation"
 
 
@@ -155,18 +158,22 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
     if token.type == "_INDENT":
         pos = Pos(token.end_line or pos.line, len(token) + 1)
         return SyntaxProblem("this line is indented, and the line above it begins no block", pos)
+    opened = _opened(text, pos)
+    words = [word for name, word in _keywords().items() if name in expected]
+    before = text.split("\n")[pos.line - 1][: pos.col - 1] if pos.line else ""
+    wrong = Wrong(token, expected, before, opened[0] if opened else "", words)
     if "DEF" in expected and "RETURN" not in expected and token.type == "NAME":
-        hint = _near_keyword(token, expected) or _declaration(token, text)
+        hint = near_keyword(wrong) or _declaration(token, text)
         return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
     if token.type == "MINUS" and {"NAME", "INT"} <= expected:
         return SyntaxProblem(NO_SIZE, pos)
-    found, opened = _found(token), _opened(text, pos)
-    if opened and str(token).isidentifier() and not text.split("\n")[pos.line - 1][: pos.col - 1].strip():
+    found = _found(token)
+    if opened and str(token).isidentifier() and not before.strip():
         hint = f"line {pos.line} begins with {found}"
         return SyntaxProblem(f'this "{opened[0]}" is not closed', opened[1], hint)
-    if token.type in _ENDS:
+    if token.type in ENDS:
         pos = _end_of_line(token, text)
-    hint = _misspelt_statement(token, expected, text) or _hint(token, expected)
+    hint = hint_of(wrong)
     wanted = _wanted(expected)
     if wanted is None:
         return SyntaxProblem(f"{found} has no place here", pos, hint)
@@ -180,7 +187,8 @@ _BRACKETS = re.compile(r"""\"{3}(?:.|\n)*?\"{3}|"[^"\n]*"|'[^'\n]*'|#[^\n]*|[()\
 def _opened(text: str, end: Pos) -> tuple[str, Pos] | None:
     """The innermost bracket that is open at a place, and where it stands."""
     opened: list[tuple[str, Pos]] = []
-    before = "\n".join([*text.split("\n")[: end.line - 1], ""])
+    lines = text.split("\n")[: end.line]
+    before = "\n".join([*lines[:-1], lines[-1][: end.col - 1]])
     for found in _BRACKETS.finditer(before):
         if found[0] in "([{":
             line = before.count("\n", 0, found.start())
@@ -192,6 +200,8 @@ def _opened(text: str, end: Pos) -> tuple[str, Pos] | None:
 
 def _declaration(token: Token, text: str) -> str:
     """What can stand where a word begins no declaration."""
+    if token in _ELSEWHERE:
+        return _ELSEWHERE[token]
     line = text.split("\n")[(token.line or 1) - 1]
     given = line.partition("=")[2].strip()
     if given and (given[0].isdigit() or given[0] in "-(["):
@@ -200,7 +210,7 @@ def _declaration(token: Token, text: str) -> str:
 
 
 def _found(token: Token) -> str:
-    if token.type in _ENDS:
+    if token.type in ENDS:
         return _WORDS[token.type]
     return str(token) if token.type == "STRING" else f'"{token}"'
 
@@ -209,7 +219,7 @@ def _wanted(expected: set[str]) -> str | None:
     """The expected tokens as words; None if they are too many to help."""
     words: list[str] = []
     rest = set(expected)
-    if rest >= _AFTER_TARGET:
+    if rest >= AFTER_TARGET:
         rest -= {"LSQB", "LPAR", "DOT", "AUGMENT"}  # rarer than a name alone: x[i] = v, print(x), x += v
     if rest >= _EXPRESSION:
         words.append("an expression")
@@ -227,54 +237,6 @@ def _wanted(expected: set[str]) -> str | None:
     if not words or len(words) > 4:
         return None
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _hint(token: Token, expected: set[str]) -> str | None:
-    if token.type == "COMPARE":
-        return "comparisons cannot be chained: write (a < b) & (b < c)"
-    if str(token) in INSTEAD:
-        return INSTEAD[str(token)]
-    if token.type == "NAME" and expected == {"STRING"}:
-        return 'a file is named in quotes: import "layers.shard"'
-    if token.type in ("STRING", "LONG_STRING") and expected == {"NAME", "_DEDENT"}:
-        return "a docstring stands above the fields"
-    if token.type == "STRING" and "NAME" in expected:
-        return "names are written without quotes"
-    if token in _BEHIND and "RSQB" in expected:
-        return f"{token} stands behind the bracket of the type"
-    if token.type == "LSQB" and {"OPEN", "LPAR"} <= expected:
-        return "several axes stand in round brackets: 8@(i, j)"
-    if token.type == "FLOAT" and {"COMMA", "RSQB"} <= expected:
-        return NO_SIZE
-    if token.type == "EQUAL" and (
-        expected == {"COLON"} or ("NAME" not in expected and "COMPARE" in expected)
-    ):
-        return "== compares; an assignment is a statement of its own"
-    if expected >= _AFTER_TARGET:
-        return "a statement gives a name to a value: y = relu(x), x = x + 1"
-    if token.type == "AT" and {"INT", "RSQB"} <= expected:
-        return "a dimension's size stands before its axes: 16@j"
-    if token.type == "DOT" and "LPAR" in expected and "_NL" in expected and len(expected) == 2:
-        return "decorators have no module in front: @shard_map"
-    return _near_keyword(token, expected)
-
-
-_BEHIND = ("on", "partial", "replicated")
-"""What says more of a type, after its dimensions."""
-
-
-def _near_keyword(token: Token, expected: set[str]) -> str | None:
-    """A hint for a keyword that is misspelt where it stands."""
-    words = [word for name, word in _keywords().items() if name in expected]
-    return did_you_mean(token, words) if token.type == "NAME" else None
-
-
-def _misspelt_statement(token: Token, expected: set[str], text: str) -> str | None:
-    """The same for a statement's first word, which is a name until something follows that fits no name."""
-    if not expected >= _AFTER_TARGET or token.type not in ("NAME", "INT", "FLOAT"):
-        return None
-    line = text.split("\n")[(token.line or 1) - 1]
-    return did_you_mean(line.split()[0], ("for", "return"))
 
 
 def _end_of_line(token: Token, text: str) -> Pos:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from shardc.frontend.text.indentation import keyword_problem
 from shardc.frontend.text.syntax import Pos, SyntaxProblem
 
 NO_SIZE = "a size is a whole number from 0"
@@ -18,6 +19,10 @@ _CHANGED_FIELD = re.compile(r"\s*([A-Za-z_]\w*)((?:\.\w+)+)(\[.*\])?\s*([-+*/%@&
 """An assignment to a field."""
 
 
+_NAMED_KEYWORD = re.compile(r"\s*(def|for|while|if|return|assert)\s*=(?!=)")
+"""An assignment to a word that begins a statement."""
+
+
 def problem_of(line: str, number: int) -> SyntaxProblem | None:
     """What is wrong in a line of that number, in which something is; None if its form does not tell."""
     if size := _BROKEN_SIZE.match(line):
@@ -26,6 +31,8 @@ def problem_of(line: str, number: int) -> SyntaxProblem | None:
     if head := _TYPE_AFTER_COLON.match(line):
         hint = "the type of what a function returns stands behind ->"
         return SyntaxProblem('expected "->", found ":"', Pos(number, head.end()), hint)
+    if named := _NAMED_KEYWORD.match(line):
+        return keyword_problem(named[1], Pos(number, named.start(1) + 1))
     if field := _CHANGED_FIELD.match(line):
         name, last = field[1], field[2].rpartition(".")[2]
         pos = Pos(number, field.start(1) + 1)

@@ -101,6 +101,8 @@ def _dim(value: Value, mesh: Mesh) -> Dim:
 
 
 def _axis(value: Value, mesh: Mesh) -> Axis:
+    if isinstance(value, Name):
+        raise LayoutError(f'axes are named in quotes: "{value.text}"')
     if not isinstance(value, str):
         raise LayoutError(f"axes are named in quotes, not {value}")
     return mesh.axis(value)

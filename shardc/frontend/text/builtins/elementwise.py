@@ -238,5 +238,6 @@ def bitwise_operands(e: Emitter, op: str, *operands: Operand) -> list[Tensor]:
     for operand in operands:
         dtype, _ = dtype_of(operand)
         if dtype != "bool" and not is_integer(dtype):
-            raise e.error(f"{op} takes integers or bools, not {dtype}")
+            hint = "a power is written with **: x ** 2" if op == "^" else None
+            raise e.error(f"{op} takes integers or bools, not {dtype}", hint)
     return e.together(*operands)

@@ -153,18 +153,23 @@ def norm(e: Emitter, x: Tensor, ord: Value = None, axis: Dims = None, keepdims: 
     """The length of vectors, or the root of the sum of squares of matrices; `ord` as in jnp.linalg.norm."""
     values = e.inexact(x)
     dims = axes_of(e, axis, x.rank)
-    matrices = len(dims) == 2 and ord is not None
-    if ord is None or ord == "fro" or (ord == 2 and not matrices):
+    matrices = len(dims) == 2
+    if ord is None or (ord == "fro" and matrices) or (ord == 2 and len(dims) == 1):
         size = Formula(e, values).of(abs_)
         return e.op(hlo.sqrt.name, sum_(e, (size * size).tensor, dims, keepdims))
-    if not isinstance(ord, int | float) or (matrices and ord not in (1, inf, -1, -inf)) or len(dims) > 2:
+    if len(dims) not in (1, 2):
         raise e.error(
-            f"norm: ord {describe(ord)} of {'matrices' if matrices else 'vectors'}",
-            'ord is 1, 2, inf or "fro"',
+            f"norm: ord {describe(ord)} over {len(dims)} dimensions", "axis names one or two of them"
         )
+    if not isinstance(ord, int | float) or (matrices and ord not in (1, inf, -1, -inf)):
+        hint = (
+            'of matrices it is 1, -1, inf, -inf or "fro"' if matrices else "of vectors it is a number or inf"
+        )
+        raise e.error(f"norm: ord {describe(ord)} of {'matrices' if matrices else 'vectors'}", hint)
     sizes = abs_(e, values)
     if matrices:
-        summed, chosen = (dims[:1], dims[1:]) if abs(ord) == 1 else (dims[1:], dims[:1])
+        rows, columns = (axis_of(e, dim, x.rank) for dim in axis) if isinstance(axis, tuple) else dims
+        summed, chosen = ((rows,), (columns,)) if abs(ord) == 1 else ((columns,), (rows,))
         total = sum_(e, sizes, summed, True)
         found = max_(e, total, chosen, True) if ord > 0 else min_(e, total, chosen, True)
         kept = found.shape if keepdims else tuple(n for d, n in enumerate(found.shape) if d not in dims)
