@@ -40,7 +40,7 @@ from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
 
 REASON = "shardc.reason"
-RELEASE = "shardc.release"  # NumPy's del; see backend/released.py
+RELEASE = "shardc.release"  # NumPy's del; see backend/python/released.py
 GATHER = spmd.all_gather.name
 
 

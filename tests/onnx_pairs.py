@@ -14,7 +14,7 @@ import numpy as np
 from onnx import ModelProto
 
 from shardc.compilation import lower
-from shardc.frontend.onnx.check import rejected
+from shardc.frontend.onnx.check import INVALID, findings
 from shardc.frontend.onnx.lowering import Lowering
 from shardc.frontend.onnx.model import Model, array_of
 from shardc.frontend.onnx.problems import DynamicModel
@@ -163,7 +163,7 @@ def computed(pair: Pair) -> list[np.ndarray]:
 
 
 def refusals(pair: Pair) -> list[str]:
-    """What --check prints."""
+    """What --check says is invalid."""
     lowering = read_pair(pair)
     lower(lowering.module, Options(), "sharded")
-    return [str(line) for line in rejected(lowering)]
+    return [str(line) for line in findings(lowering) if line.verdict == INVALID]

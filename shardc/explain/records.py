@@ -33,7 +33,7 @@ class Origin(Struct, frozen=True):
 class Stopped(Struct, frozen=True):
     """`axis` could have come to dimension `dim` through `operation` from `source`, and did not.
 
-    `reason` is one word (propagation.stops.REASONS, or priority), `text` says it in full. `by` is the
+    `reason` is one of propagation.stops.Reason, "no rule" or "priority"; `text` says it in full. `by` is the
     annotation that was in the way, if one was.
     """
 

@@ -77,15 +77,6 @@ class Links(Struct, frozen=True):
     errors: Mapping[str, float] = {}
 
 
-COLLECTIVES = (
-    spmd.all_reduce,
-    spmd.reduce_scatter,
-    spmd.all_gather,
-    spmd.all_to_all,
-    spmd.collective_permute,
-)
-"""What is measured. How many steps each takes and how much it sends, its definition says."""
-
 _BANDWIDTHS = {
     "ring": "that a device sends",
     "torus": "that a device sends along a dimension",

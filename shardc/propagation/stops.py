@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
@@ -16,18 +17,16 @@ from shardc.propagation.provenance import seen_by
 from shardc.propagation.run import Result
 from shardc.propagation.step import common_mesh
 
-REASONS = (
-    "closed", "replicated", "partial", "conflict", "divides", "barrier", "blocked", "no rule", "other",
-)  # fmt: skip
+Reason = Literal["closed", "replicated", "partial", "conflict", "divides", "barrier", "blocked", "other"]
 
 
 class Stop(Struct, frozen=True):
     """`axis` is on dimension `source_dim` of `source` and did not come to `dim` of `place` through `link`.
 
-    `reason` is one of REASONS: the dimension is closed; the axis is kept from this tensor, or is one it is
+    The reasons, in their order: the dimension is closed; the axis is kept from this tensor, or is one it is
     partial over; another axis is there already, or this axis splits dimension `other_dim` (`other` is the
     axis in the way); the axis does not divide the dimension's part; a barrier; a factor that nothing is
-    propagated along; no rule; another tensor of the operation, that of place `culprit`, could not take it.
+    propagated along; another tensor of the operation, that of place `culprit`, could not take it.
     """
 
     place: int
@@ -37,7 +36,7 @@ class Stop(Struct, frozen=True):
     factor: int
     source: int
     source_dim: int
-    reason: str
+    reason: Reason
     other: Axis | None = None
     other_dim: int = -1
     culprit: int = -1
@@ -91,7 +90,7 @@ def _stops(link: Link, tensor: int, projection: Projection) -> Iterator[Stop]:
             break
 
 
-_Why = tuple[str, Axis | None, int]
+_Why = tuple[Reason, Axis | None, int]
 
 
 def _reason(link: Link, tensor: int, factor: int, axis: Axis, in_place: Axes, projection: Projection) -> _Why:

@@ -55,11 +55,6 @@ class Rejected(Struct, frozen=True):
         return f"{self.node}: {self.op}{rule}: {what}{self.verdict}: {self.reason}"
 
 
-def rejected(lowering: Lowering) -> list[Rejected]:
-    """What is invalid, in the order of the nodes."""
-    return [found for found in findings(lowering) if found.verdict == INVALID]
-
-
 def findings(lowering: Lowering) -> list[Rejected]:
     """All that is not valid, in the order of the nodes."""
     layouts = decided(lowering)

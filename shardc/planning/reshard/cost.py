@@ -1,6 +1,6 @@
 """What a reshard costs on each device: bytes sent, collectives, and peak memory.
 
-Bytes are what the collectives' definitions say (ops/collective.py: ring algorithms), in terms of
+Bytes are what the collectives' definitions say (ops/collective/: ring algorithms), in terms of
 the block of the smaller side: an all-gather's operand, a reduce-scatter's result.
 """
 

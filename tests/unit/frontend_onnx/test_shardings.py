@@ -15,7 +15,7 @@ from shardc.cli.layout import main as layout
 from shardc.cli.shardc import main
 from shardc.compilation import lower
 from shardc.diagnostics import collecting
-from shardc.frontend.onnx.check import findings, rejected
+from shardc.frontend.onnx.check import findings
 from shardc.frontend.onnx.write import annotated, decided, proto_of
 from shardc.layout.notations.onnx_text import read_spec
 from shardc.options import Options
@@ -96,7 +96,7 @@ def test_check_names_the_axis_that_a_rule_rejects() -> None:
     whole = "{device: [-1] device_map: {-1: [0, 1, 2, 3]}}"
     found = lowering(_stated(x=split, W1=whole), dims={"batch": 8})
     lower(found.module, Options(), "sharded")
-    lines = [str(line) for line in rejected(found)]
+    lines = [str(line) for line in findings(found)]
     assert any(line.startswith("first: MatMul (rule: matmul): axis 1 of x: invalid: ") for line in lines)
 
 

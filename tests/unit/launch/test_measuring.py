@@ -21,7 +21,6 @@ from shardc.launch import timing, working
 from shardc.launch.fitting import Device, Timed, fitted, multiplied_at, rate
 from shardc.launch.measure_jax import Names, Work
 from shardc.launch.measuring import (
-    COLLECTIVES,
     SIZES,
     Links,
     Sample,
@@ -67,6 +66,15 @@ RATES = {
 }
 DEVICE = Device(
     RATES, 1e10, 2e9, 4e9, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"}
+)
+
+
+COLLECTIVES = (
+    spmd.all_reduce,
+    spmd.reduce_scatter,
+    spmd.all_gather,
+    spmd.all_to_all,
+    spmd.collective_permute,
 )
 
 
