@@ -106,14 +106,14 @@ class ShardcError(Exception):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is nearest to a misspelt one: of the same letters, else of most of them, if need be
-    without regard to capitals. None if none is near.
+    """The known word that is nearest to a misspelt one: with two neighbouring letters exchanged, else with
+    most letters in common, if need be without regard to capitals. None if none is near.
     """
     from difflib import get_close_matches
 
     words = list(known)
-    turned = [each for each in words if sorted(each) == sorted(word)]
-    if near := turned or get_close_matches(word, words, 1):
+    exchanged = {word[:i] + word[i : i + 2][::-1] + word[i + 2 :] for i in range(len(word) - 1)}
+    if near := [each for each in words if each in exchanged] or get_close_matches(word, words, 1):
         return near[0]
     small = {each.lower(): each for each in words}
     near = get_close_matches(word.lower(), small, 1)

@@ -70,6 +70,7 @@ def test_a_wrong_file_stays_and_the_others_are_formatted(capsys: pytest.CaptureF
     assert capsys.readouterr().err == (
         'a.shard:1:8: error: expected a name, a number or "(", found the end of the line\n    size N=\n'
         "           ^\n"
+        "    note: it is written so: size B = 32, D = 64\n"
         "shardc: error: cannot read none.shard: no such file or directory\n"
         "shardc: error: b.mlir is no .shard program\n    note: shardc fmt formats .shard files\n"
         "formatted untidy.shard\n"
