@@ -35,12 +35,12 @@ from shardc.dialects.shardings import attr_of, per_value
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, walk
-from shardc.layout import Sharding, unconstrained
+from shardc.layout import Sharding
 from shardc.ops import op_of
 from shardc.passes.graph_pass import GraphPass
 from shardc.propagation import STRATEGIES, Options, Result, propagate
 from shardc.propagation.custom import check_rule, parse_rule, unlike_dimensions
-from shardc.propagation.edges import Edge, edges_of
+from shardc.propagation.edges import Edge, edges_of, outside
 from shardc.propagation.editing import without_unit_axes
 from shardc.rewrite.separate_calls import separate_calls
 from shardc.rewrite.write_graph import write_graph_changes
@@ -175,19 +175,9 @@ def _write_side(
 ) -> None:
     """Write the shardings of all operands or all results of a computation with a body, if any changed."""
     found = [shardings.pop(edge.owner, edge.start) for edge in side]
-    known = next((sharding for sharding in found if sharding is not None), None)
-    if known is None or all(sharding == edge.start for sharding, edge in zip(found, side, strict=True)):
-        return
-    op.properties[name] = per_value(
-        [
-            unconstrained(known.mesh, graph.type(edge.owner).rank)
-            if sharding is None
-            else edge.border.outside(sharding)
-            if edge.border is not None and edge.border.inward
-            else sharding
-            for edge, sharding in zip(side, found, strict=True)
-        ]
-    )
+    written = outside(side, found, graph)
+    if written and any(sharding != edge.start for sharding, edge in zip(found, side, strict=True)):
+        op.properties[name] = per_value(written)
 
 
 def _says_anything(graph: Graph) -> bool:

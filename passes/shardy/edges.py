@@ -24,10 +24,10 @@ from shardc.dialects.snapshot import snapshot
 from shardc.dialects.types import is_dynamic
 from shardc.dialects.verify import module_meshes
 from shardc.graph import Graph, Node, walk
-from shardc.layout import Sharding, unconstrained
+from shardc.layout import Sharding
 from shardc.ops import func
 from shardc.passes.shardy.func_edges import add_func_edges
-from shardc.propagation.edges import Edge, edges_of
+from shardc.propagation.edges import Edge, edges_of, outside
 
 
 @dataclass(frozen=True)
@@ -109,21 +109,11 @@ def _edges(node: Node, graph: Graph) -> tuple[Edge, ...]:
 def _write(
     op: Operation, name: str, side: Sequence[Edge], found: Sequence[Sharding | None], graph: Graph
 ) -> None:
-    known = next((sharding for sharding in found if sharding is not None), None)
-    if known is None:
-        return
-    full = [
-        unconstrained(known.mesh, graph.type(edge.owner).rank)
-        if sharding is None
-        else edge.border.outside(sharding)
-        if edge.border is not None and edge.border.inward
-        else sharding
-        for edge, sharding in zip(side, found, strict=True)
-    ]
-    if isinstance(op, (ManualComputationOp, NamedComputationOp)):
-        op.properties[name] = per_value(full)
-    else:
-        op.attributes[SHARDING] = per_value(full)
+    written = outside(side, found, graph)
+    if written and isinstance(op, (ManualComputationOp, NamedComputationOp)):
+        op.properties[name] = per_value(written)
+    elif written:
+        op.attributes[SHARDING] = per_value(written)
 
 
 class TakenEdge(Struct, frozen=True):

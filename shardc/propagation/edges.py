@@ -76,6 +76,22 @@ def explicit(owners: Mapping[int, Sharding | None]) -> EdgesOf:
     return given
 
 
+def outside(side: Sequence[Edge], found: Sequence[Sharding | None], graph: Graph) -> list[Sharding]:
+    """What was found for the edges of a side, as the operation says it: open where an edge has none, and
+    nothing where all have none."""
+    known = next((sharding for sharding in found if sharding is not None), None)
+    if known is None:
+        return []
+    return [
+        unconstrained(known.mesh, graph.type(edge.owner).rank)
+        if sharding is None
+        else edge.border.outside(sharding)
+        if edge.border is not None and edge.border.inward
+        else sharding
+        for edge, sharding in zip(side, found, strict=True)
+    ]
+
+
 def regions_of(node: Node, graph: Graph) -> tuple[Region, ...]:
     """The bodies of an operation that has edges; of a call, its callee's."""
     return (_callee(node, graph),) if node.name == func.call.name else node.regions

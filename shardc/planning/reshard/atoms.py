@@ -18,7 +18,8 @@ from shardc.layout.difference import pieces, split
 
 Atoms = tuple[Axis, ...]
 
-MOST = 4  # with more atoms than this, axes that neither sharding names stay out beyond three axes
+MANY = 3  # axes of a mesh; with more, those that stay or go together are seen first, and searches are shorter
+MOST = 4  # atoms; with more on a mesh of more than MANY axes, axes that neither sharding names stay out
 
 
 class AtomSets(NamedTuple):
@@ -67,7 +68,7 @@ def atoms_of(
     coarse = pieces(mesh, used)
     taken = manual | {axis.name for axis in used}
     spare = [axis for axis in mesh.several if axis.name not in taken]
-    if not idle or (len(mesh.several) > 3 and len(coarse) + len(spare) > MOST):
+    if not idle or (len(mesh.several) > MANY and len(coarse) + len(spare) > MOST):
         spare = []
     coarser = dict.fromkeys((*atoms, *spare) for atoms in (coarse, *_cut_once(coarse, source, target)))
     every = (*cut_to_fit(coarse, shape, source, target), *spare)

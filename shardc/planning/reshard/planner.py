@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
 from shardc.layout.difference import pieces, split
-from shardc.planning.reshard.atoms import atoms_of
+from shardc.planning.reshard.atoms import MANY, atoms_of
 from shardc.planning.reshard.cost import ReshardCost
 from shardc.planning.reshard.estimate import Estimate
 from shardc.planning.reshard.moves import SearchState
@@ -28,13 +28,10 @@ from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE, ReshardStep
 
 EFFORT = 10_000  # moves tried before a search gives its best answer so far (an eighth of a second)
-WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
-FINER_EFFORT = (
-    3_000  # the same where pieces are finer, and only ways of fewer bytes than is known are looked at
-)
-FEW = 4  # pieces; with more, cuts must save more than this part of the bytes: else they are not worth it
-WORTH_CUTTING = 64
-MANY = 3  # axes of a mesh; with more, those that stay or go together are seen first
+WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh that has no more than MANY
+FINER_EFFORT = 3_000  # the same where pieces are finer, and only ways of fewer bytes are looked for
+FEW = 4  # pieces, of which cuts are worth any byte that they save
+WORTH_CUTTING = 64  # of more than FEW: cuts have to save more than this part of the bytes
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
@@ -91,7 +88,8 @@ def plan(
     for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
-            found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.several) <= 3 else EFFORT)
+            effort = WHOLE_EFFORT if len(source.mesh.several) <= MANY else EFFORT
+            found = _bounded(space, memory_limit, effort)
             whole = found.way.cost.bytes if found.way else 0
         elif atoms is not sets.every:
             found = search(space, memory_limit, FINER_EFFORT, below=_less_than(whole, atoms))
