@@ -19,7 +19,6 @@ from shardc.ops import hlo
 from shardc.options import Options
 from shardc.passes import localize
 from shardc.planning.program import known
-from shardc.rewrite import kept_program
 from shardc.rewrite.kept_program import sought
 from tests.unit.rewrite.folding.programs import step
 from tests.unit.rewrite.folding.test_folding import SCALED
@@ -40,14 +39,6 @@ def main(x: f32[8@data]) -> f32[8@data]:
     b: f32[] = 0.5
     return x * (a + b)
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(known, "_RECENT", {})
-    monkeypatch.setattr(kept_program, "WORTH", 0)
-    return tmp_path
 
 
 def text(program: str, options: Options | None = None) -> tuple[str, list[str]]:

@@ -17,8 +17,7 @@ from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.planning.program import known
-from shardc.proof import VARIABLE, default
-from shardc.rewrite import kept_program
+from shardc.proof import default
 from shardc.rewrite.kept_text import unread
 
 NAMED = Options(file="test.mlir")
@@ -54,15 +53,6 @@ def edited(*pairs: tuple[str, str], text: str = TEXT) -> str:
         assert f"dense<{before}>" in text
         text = text.replace(f"dense<{before}>", f"dense<{after}>")
     return text
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(known, "_RECENT", {})
-    monkeypatch.setattr(kept_program, "WORTH", 0)
-    monkeypatch.delenv(VARIABLE, raising=False)
-    return tmp_path
 
 
 def compiled(text: str, proved: bool = False) -> tuple[str, str | None, list[str]]:
