@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from shardc import compilation
 from shardc.cli import actions
 from shardc.cli.shardc import main
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
-from shardc.graph import Graph, Node, Region, walk
-from shardc.ops import hlo, spmd
+from shardc.graph import Graph, walk
+from shardc.ops import hlo
 from shardc.passes.pipeline import run_to
 from shardc.proof import default, drawn
 from shardc.proof.effort import effort, least
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reduced import reduced
 from shardc.proof.report import brief
+from tests.unit.proof.faults import plant
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16@model], w: f32[16@model, 32]) -> f32[8@data, 32]:
@@ -72,16 +72,7 @@ def test_what_is_large_is_not_proved(
 def test_a_wrong_program_is_not_written(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A planted fault: the all-reduce of the compiled program takes the maximum."""
-    lower = compilation.lower
-
-    def faulty(*arguments: object) -> Graph:
-        graph = lower(*arguments)  # pyright: ignore[reportArgumentType]
-        for function in graph.functions.values():
-            _mutate(function.body)
-        return graph
-
-    monkeypatch.setattr(actions, "lower", faulty)
+    plant(monkeypatch, actions)
     written = program.with_suffix(".py")
     assert main([str(program), "-o", str(written)]) == 1
     said = capsys.readouterr().err
@@ -89,17 +80,6 @@ def test_a_wrong_program_is_not_written(
     assert not written.exists()
     assert main([str(program), "-o", str(written), "--no-prove"]) == 0
     assert "pmax" in written.read_text()
-
-
-def _mutate(region: Region) -> None:
-    for place, node in enumerate(region.nodes):
-        for inner in node.regions:
-            _mutate(inner)
-        region.nodes[place] = _by_maximum(node)
-
-
-def _by_maximum(node: Node) -> Node:
-    return replace(node, attrs={**node.attrs, "kind": "max"}) if node.name == spmd.all_reduce.name else node
 
 
 def test_a_program_of_very_many_operations_is_not_looked_at() -> None:

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import shardc
 from shardc import compilation
 from shardc.diagnostics import ShardcError
-from shardc.graph import Graph, Node, Region
-from shardc.ops import spmd
 from shardc.proof import default
 from tests.tolerance import assert_near
+from tests.unit.proof.faults import plant
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16@model], w: f32[16@model, 32]) -> f32[8@data, 32]:
@@ -32,36 +30,13 @@ def test_a_right_program_compiles_as_without() -> None:
 
 
 def test_a_wrong_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planted fault: the all-reduce of the compiled program takes the maximum."""
-    _plant(monkeypatch)
+    plant(monkeypatch, compilation)
     with pytest.raises(ShardcError) as caught:
         shardc.compile(PROGRAM, prove=True)
     text = str(caught.value)
     assert "<text>:4:" in text and "return tanh(h)" in text
     assert "DIFFERS" in text and "result 0, element [0, 0]" in text
     assert "wrong: stablehlo.tanh at <text>:4:" in text and "from: spmd.all_reduce at <text>:3:" in text
-
-
-def _plant(monkeypatch: pytest.MonkeyPatch) -> None:
-    lower = compilation.lower
-
-    def faulty(*arguments: object) -> Graph:
-        graph = lower(*arguments)  # pyright: ignore[reportArgumentType]
-        for function in graph.functions.values():
-            _mutate(function.body)
-        return graph
-
-    monkeypatch.setattr(compilation, "lower", faulty)
-
-
-def _mutate(region: Region) -> None:
-    region.nodes[:] = [_by_maximum(node) for node in region.nodes]
-
-
-def _by_maximum(node: Node) -> Node:
-    for inner in node.regions:
-        _mutate(inner)
-    return replace(node, attrs={**node.attrs, "kind": "max"}) if node.name == spmd.all_reduce.name else node
 
 
 def test_what_is_not_proved_is_a_warning() -> None:
@@ -100,7 +75,7 @@ def test_a_wrong_function_of_jax_is_refused(prove: bool | None, monkeypatch: pyt
     """Also while JAX traces it."""
     monkeypatch.setenv("SHARDC_PROVE", "on")
     assert_near(_jitted(prove=prove)(*ARRAYS), np.ones((8, 8), np.float32))  # the tanh of 16
-    _plant(monkeypatch)
+    plant(monkeypatch, compilation)
     with pytest.raises(ShardcError, match="DIFFERS") as caught:
         _jitted(prove=prove)(*ARRAYS)
     assert "result 0, element [0, 0]" in str(caught.value)
@@ -116,7 +91,7 @@ def test_a_model_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHARDC_PROVE", "on")
     said = shardc.from_onnx(model, **asked).proof
     assert said is not None and said.startswith("proved: equal for all arguments")
-    _plant(monkeypatch)
+    plant(monkeypatch, compilation)
     for prove in (None, True):
         with pytest.raises(ShardcError, match="DIFFERS"):
             shardc.from_onnx(model, prove=prove, **asked)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from shardc.compilation import lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.text import read
-from shardc.graph import Graph, Node, Region
-from shardc.ops import spmd
+from shardc.graph import Graph
 from shardc.options import Options
 from shardc.proof import evaluate
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
+from tests.unit.proof.faults import take_maximum
 
 LAYERS = """
 mesh m[x=2, y=2]
@@ -160,21 +159,10 @@ def test_another_number_of_iterations_is_found() -> None:
 @pytest.mark.parametrize("text", [LAYERS, PARTIAL])
 def test_a_faulty_collective_is_found(text: str) -> None:
     whole, local, _ = _compiled(text)
-    for function in local.functions.values():
-        _by_maximum(function.body)
+    take_maximum(local)
     proof = prove(whole, local)
     assert proof.verdict is Verdict.DIFFERS
     assert "loop.shard:" in "\n".join(lines(proof))
-
-
-def _by_maximum(region: Region) -> None:
-    region.nodes[:] = [_changed(node) for node in region.nodes]
-
-
-def _changed(node: Node) -> Node:
-    for inner in node.regions:
-        _by_maximum(inner)
-    return replace(node, attrs={**node.attrs, "kind": "max"}) if node.name == spmd.all_reduce.name else node
 
 
 def test_an_index_that_is_one_off_is_found() -> None:
