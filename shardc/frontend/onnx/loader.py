@@ -148,7 +148,7 @@ def with_loader(
         split = [f'        "{name}": {spec},' for name, spec in last if spec != "P()"]
         loader += LOADERS[target]("\n".join(["{", *split, "    }"]) if split else "{}")
     if "import numpy as np" not in source:
-        source = _with_import(source, "import numpy as np\n")
+        source = _with_numpy(source)
     program, script, run = source.partition('\n\nif __name__ == "__main__":')
     return program.rstrip("\n") + "\n" + loader + script + run
 
@@ -159,8 +159,8 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if plain else ascii(text)
 
 
-def _with_import(source: str, imports: str) -> str:
-    """The imports before the first one of the text, behind its docstring."""
+def _with_numpy(source: str) -> str:
+    """NumPy's import before the first one of the text, behind its docstring."""
     lines = source.splitlines(keepends=True)
     at = next(
         (
@@ -170,4 +170,4 @@ def _with_import(source: str, imports: str) -> str:
         ),
         0,
     )
-    return "".join([*lines[:at], imports, *lines[at:]])
+    return "".join([*lines[:at], "import numpy as np\n", *lines[at:]])

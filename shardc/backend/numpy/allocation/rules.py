@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from shardc.analysis.collectives import axes_of
 from shardc.backend.numpy.allocation.calls import (
     BUFFER,
-    Allocates,
     Allocation,
     Evaluation,
     allocates,
@@ -40,9 +39,9 @@ def operand(it: Evaluation) -> Allocation:
     return Allocation(it.operands[0])
 
 
-def with_copies(count: int) -> Allocates:
-    """A function that needs `count` more arrays like its result."""
-    return lambda it: Allocation(array(it).view, count * it.nbytes)
+def with_copy(it: Evaluation) -> Allocation:
+    """A function that needs one more array like its result."""
+    return Allocation(array(it).view, it.nbytes)
 
 
 @allocates(hlo.reshape)
@@ -168,7 +167,7 @@ def reduce_scatter(it: Evaluation) -> Allocation:
     return Allocation(fresh(Buffer(whole), it.shape))
 
 
-allocates(hlo.logistic, hlo.rsqrt, group.silu, broadcasts=True)(with_copies(1))
+allocates(hlo.logistic, hlo.rsqrt, group.silu, broadcasts=True)(with_copy)
 allocates(hlo.divide, broadcasts=True)(operator("/"))
 allocates(hlo.concatenate, hlo.dynamic_update_slice, hlo.iota, hlo.pad)(row_major)
 allocates(group.mean, idiom.keepdims, idiom.put_layer)(row_major)
