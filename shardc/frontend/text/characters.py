@@ -6,7 +6,7 @@ import unicodedata
 
 _HINTS = {
     "!": "~ is elementwise not, != compares",
-    ";": "one statement per line",
+    ";": "one statement per line, and commas inside brackets",
     "$": "names are made of letters, digits and _",
     "\\": "inside brackets a statement goes on in the next line by itself",
     "\r": "lines end in a line feed, or a carriage return and a line feed",
@@ -49,4 +49,4 @@ def instead(char: str) -> str | None:
         return f"write {plain}"
     if unicodedata.category(char) in ("Cf", "Cc"):
         return "it is not seen: remove it"
-    return "names have ASCII letters, digits and _" if char.isalnum() else None
+    return "names have ASCII letters, digits and _" if char.isalnum() else "texts and comments may have it"

@@ -39,7 +39,7 @@ def _misspelt_statement(wrong: Wrong) -> str | None:
     """A statement's first word is a name until something follows that fits no name."""
     if not wrong.expected >= AFTER_TARGET or wrong.token.type not in ("NAME", "INT", "FLOAT"):
         return None
-    return did_you_mean(wrong.before.split()[0], ("for", "return"))
+    return did_you_mean(wrong.before.split()[0], ("assert", "elif", "for", "return", "while"))
 
 
 def _two_characters(wrong: Wrong) -> str | None:
@@ -50,6 +50,7 @@ def _two_characters(wrong: Wrong) -> str | None:
 _PAIRS = {
     "==": "== compares two values; an assignment has one =",
     ":=": "an assignment is a statement of its own: y = relu(x)",
+    "=>": "a function without a name is lambda x: 2 * x",
     "&&": INSTEAD["and"],
     "||": INSTEAD["or"],
     "|>": "a function is called: tanh(x)",
@@ -111,12 +112,16 @@ def _dimension(wrong: Wrong) -> str | None:
         return "the axes that split a dimension stand behind @: 8@data"
     if token.type == "AT" and "PRIORITY" in expected:
         return _SEVERAL_AXES
+    if token.type in ("LSQB", "COMMA") and {"INT", "RSQB"} <= expected and "FLOAT" not in expected:
+        return "between the brackets of a type stand sizes with commas between: f32[8, 4]"
     if not {"COMMA", "RSQB"} <= expected:
         return None
     if token in ("on", "partial", "replicated"):
         return f"{token} stands behind the bracket of the type"
     if token.type == "FLOAT":
         return NO_SIZE
+    if token.type in ("NAME", "INT") and "AT" in expected:
+        return "commas stand between sizes: f32[8, 4]"
     if token.type == "SLASH" and "AT" in expected:
         return "axes stand behind @, as 8@data; // divides a size"
     return None
@@ -130,9 +135,11 @@ def _type(wrong: Wrong) -> str | None:
     token, expected, before = wrong.token, wrong.expected, wrong.before
     if token.type == "LPAR" and "LSQB" in expected and _TYPED.search(before):
         return "the sizes of a type stand in square brackets: f32[8, 4]"
-    if token.type == "EQUAL" and "ARROW" in expected:
+    if "ARROW" in expected:
         return "the type of what a function returns stands behind ->"
-    if token.type == "RPAR" and expected == {"COLON"}:
+    if token.type == "AT" and "REPLICATED" in expected:
+        return "axes stand behind the size that they split: f32[8@data]"
+    if token.type == "RPAR" and (expected == {"COLON"} or before.rstrip().endswith("partial")):
         return "what is partial says how it is combined: partial(sum: model)"
     if token.type == "RPAR" and before.rstrip().endswith("replicated("):
         return "replicated stands alone, or names axes: replicated(model)"
@@ -151,6 +158,8 @@ def _assignment(wrong: Wrong) -> str | None:
         expected == {"COLON"} or ("NAME" not in expected and "COMPARE" in expected)
     ):
         return "== compares; an assignment is a statement of its own"
+    if wrong.token.type == "EQUAL" and wrong.before.rstrip().endswith(")"):
+        return "what gets a value is a name, or elements of one: y = tanh(x), y[0] = 1"
     if expected >= AFTER_TARGET:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
     return None
@@ -162,7 +171,8 @@ def _block(wrong: Wrong) -> str | None:
         return "a block is indented more than the line above it"
     if wrong.token.type == "LBRACE" and _HEAD.match(wrong.before):
         return "a block has no braces: it is indented, below a line that ends in a colon"
-    if wrong.token.type in ENDS and "COLON" in wrong.expected and _HEAD.match(wrong.before):
+    is_end = wrong.token.type in ENDS or wrong.token in ("then", "do")
+    if is_end and "COLON" in wrong.expected and _HEAD.match(wrong.before):
         return "a line that begins a block ends in a colon"
     return None
 
@@ -184,11 +194,36 @@ def _bracket(wrong: Wrong) -> str | None:
 _CLOSED = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
 
 
+def _value(wrong: Wrong) -> str | None:
+    """Where a value belongs: at the end of a line, in an index, behind the name of an argument."""
+    token, expected, before = wrong.token, wrong.expected, wrong.before.strip()
+    if token.type in ENDS and "FLOAT" in expected:
+        is_return = before == "return"
+        return (
+            "a function returns a value"
+            if is_return
+            else "a statement goes on in the next line inside brackets"
+        )
+    if token.type == "DOT" and before[-1:] in ("[", ",") and "COLON" in expected:
+        return "... stands for all dimensions that are left"
+    if token.type == "COLON" and {"EQUAL", "RPAR"} <= expected:
+        return "the name of an argument stands before =: axis=0"
+    if token.type == "NAME" and _LAMBDA.search(before):
+        return "a colon stands behind the parameters: lambda x: 2 * x"
+    return None
+
+
+_LAMBDA = re.compile(r"\blambda [\w, ]*$")
+"""A line up to a parameter of a lambda."""
+
+
 def _comma(wrong: Wrong) -> str | None:
     if wrong.token.type == "NAME" and "REPLICATED" in wrong.expected:
         return "a comma stands between parameters; behind a type stand partial(…), replicated or on pod"
     if wrong.token.type == "NAME" and wrong.before.rstrip().endswith("*") and "RPAR" in wrong.expected:
         return "a function has a fixed number of parameters; a tuple is one: xs: (f32[8], f32[8])"
+    if wrong.token.type == "COMMA" and wrong.expected <= {"_NL"} and wrong.before[:1] == " ":
+        return "each field of a record has a line of its own"
     is_next = wrong.token.type in ("NAME", "INT", "FLOAT", "STRING", "LBRACE")
     return "a comma is missing" if is_next and wrong.opened and "COMMA" in wrong.expected else None
 
@@ -204,8 +239,8 @@ def near_keyword(wrong: Wrong) -> str | None:
 
 
 def _declaration(wrong: Wrong) -> str | None:
-    """How a declaration is written."""
-    begins = _DECLARED.match(wrong.before)
+    """How a declaration or a loop is written."""
+    begins = _DECLARED.match(wrong.before) or _LOOP.match(wrong.before)
     return f"it is written so: {_DECLARATIONS[begins[1]]}" if begins else None
 
 
@@ -218,24 +253,28 @@ _DECLARATIONS = {
     "import": 'import "layers.shard"',
     "from": 'from "layers.shard" import linear',
     "def": "def f(x: f32[8, 4], y: f32[4]) -> f32[8, 4]:",
+    "for": "for i in range(4) carrying x:",
+    "while": "while change > 1e-5 carrying x, change:",
 }
-"""Of each declaration, by its first word, one."""
+"""Of each declaration and loop, by its first word, one."""
 
-_DECLARED = re.compile(f"({'|'.join(_DECLARATIONS)})\\b")
+_DECLARED = re.compile(r"(mesh|axes|size|const|record|import|from|def)\b")
+_LOOP = re.compile(r"\s*(for|while)\b")
 
 _HINTS: tuple[Callable[[Wrong], str | None], ...] = (
     _misspelt_statement,
     _two_characters,
     _comment,
+    _block,
+    _type,
+    _dimension,
     _word,
     _number,
     _text,
-    _dimension,
-    _type,
     _assignment,
-    _block,
     _bracket,
     near_keyword,
+    _value,
     _comma,
     _decorator,
     _declaration,

@@ -157,7 +157,8 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
     pos = pos_of(token)
     if token.type == "_INDENT":
         pos = Pos(token.end_line or pos.line, len(token) + 1)
-        return SyntaxProblem("this line is indented, and the line above it begins no block", pos)
+        hint = "a statement goes on in the next line inside brackets; a block begins below a colon"
+        return SyntaxProblem("this line is indented, and the line above it begins no block", pos, hint)
     opened = _opened(text, pos)
     words = [word for name, word in _keywords().items() if name in expected]
     before = text.split("\n")[pos.line - 1][: pos.col - 1] if pos.line else ""
