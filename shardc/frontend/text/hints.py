@@ -37,9 +37,11 @@ def hint_of(wrong: Wrong) -> str | None:
 
 def _misspelt_statement(wrong: Wrong) -> str | None:
     """A statement's first word is a name until something follows that fits no name."""
-    if not wrong.expected >= AFTER_TARGET or wrong.token.type not in ("NAME", "INT", "FLOAT"):
+    words = wrong.before.split()
+    is_first = len(words) == 1 and wrong.expected >= AFTER_TARGET
+    if not is_first or wrong.token.type not in ("NAME", "INT", "FLOAT"):
         return None
-    return did_you_mean(wrong.before.split()[0], ("assert", "elif", "for", "return", "while"))
+    return did_you_mean(words[0], ("assert", "elif", "for", "return", "while"))
 
 
 def _two_characters(wrong: Wrong) -> str | None:
@@ -59,7 +61,7 @@ _PAIRS = {
 
 
 def _comment(wrong: Wrong) -> str | None:
-    begins = not wrong.before.strip() and wrong.token.type in ("SLASH", "FLOOR_DIVIDE", "MINUS")
+    begins = not wrong.before.strip() and wrong.token.type in ("SLASH", "FLOOR_DIVIDE")
     return "a comment begins with #" if begins else None
 
 
@@ -160,7 +162,7 @@ def _assignment(wrong: Wrong) -> str | None:
         return "== compares; an assignment is a statement of its own"
     if wrong.token.type == "EQUAL" and wrong.before.rstrip().endswith(")"):
         return "what gets a value is a name, or elements of one: y = tanh(x), y[0] = 1"
-    if expected >= AFTER_TARGET:
+    if expected >= AFTER_TARGET and not wrong.opened:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
     return None
 
@@ -198,12 +200,9 @@ def _value(wrong: Wrong) -> str | None:
     """Where a value belongs: at the end of a line, in an index, behind the name of an argument."""
     token, expected, before = wrong.token, wrong.expected, wrong.before.strip()
     if token.type in ENDS and "FLOAT" in expected:
-        is_return = before == "return"
-        return (
-            "a function returns a value"
-            if is_return
-            else "a statement goes on in the next line inside brackets"
-        )
+        if before == "return":
+            return "a function returns a value"
+        return "a statement goes on in the next line inside brackets"
     if token.type == "DOT" and before[-1:] in ("[", ",") and "COLON" in expected:
         return "... stands for all dimensions that are left"
     if token.type == "COLON" and {"EQUAL", "RPAR"} <= expected:
