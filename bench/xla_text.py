@@ -55,12 +55,14 @@ _AXES = re.compile(r"mesh\[(?P<mesh>.*?)\](?:, device_ids=\((?P<ids>.*?)\))? \{(
 _ORDER = re.compile(r"\[([\d,]+)\](?:T\(([\d,]+)\))?")
 _AXIS = re.compile(r"'(\w+)'(?::\((\d+)\)(\d+))?")
 _SIZE = re.compile(r"'(\w+)'=(\d+)")
+_TENSOR = r"tensor<(?:[^<>]|<[^<>]*>)*>"
 _TUPLE = re.compile(
     r"(?P<tuple>%\w+) = (?P<call>stablehlo\.custom_call .*) -> "
-    r"tuple<(?P<types>tensor<[^>]*>(?:, tensor<[^>]*>)*)>"
+    rf"tuple<(?P<types>{_TENSOR}(?:, {_TENSOR})*)>"
 )
 _ELEMENT = re.compile(
-    r" *(?P<element>%\w+) = stablehlo\.get_tuple_element (?P<tuple>%\w+)\[(?P<number>\d+)\] : .*\n"
+    r" *(?P<element>%\w+) = stablehlo\.get_tuple_element (?P<tuple>%\w+)\[(?P<number>\d+)\]"
+    r"(?: \{.*\})? : .*\n"
 )
 _NAME = re.compile(r"%\w+")
 _CONVERTED = re.compile(

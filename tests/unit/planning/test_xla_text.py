@@ -71,10 +71,33 @@ func.func @other(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
 """
 
 
-def test_copies_and_tuples_are_read():
-    graph = snapshot(read(readable(LACKING), Options(language="mlir"))).graph
-    called = graph.main.body.nodes[1]
-    assert graph.main.body.nodes[-1].operands[:2] == called.results
+EIGENVALUES = """
+func.func @main(%arg0: tensor<4x3x3xf32>) -> (tensor<4x3x3xcomplex<f32>>, tensor<4xi32>) {
+  %0 = stablehlo.custom_call @lapack_sgeev_ffi(%arg0) {api_version = 4 : i32, \
+backend_config = {compute_left = 78 : ui8, compute_right = 86 : ui8}, \
+mhlo.frontend_attributes = {num_batch_dims = "1"}, \
+xla_shape = "(f32[4,3]{1,0}, f32[4,3]{1,0}, c64[4,3,3]{1,2,0}, c64[4,3,3]{1,2,0}, s32[4]{0})"} : \
+(tensor<4x3x3xf32>) -> tuple<tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3x3xcomplex<f32>>, \
+tensor<4x3x3xcomplex<f32>>, tensor<4xi32>>
+  %1 = stablehlo.get_tuple_element %0[4] {mhlo.frontend_attributes = {num_batch_dims = "1"}} : \
+(tuple<tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3x3xcomplex<f32>>, tensor<4x3x3xcomplex<f32>>, \
+tensor<4xi32>>) -> tensor<4xi32>
+  %2 = stablehlo.get_tuple_element %0[3] {mhlo.frontend_attributes = {num_batch_dims = "1"}, \
+result_layout = dense<[1, 2, 0]> : tensor<3xindex>, xla_shape = "c64[4,3,3]{1,2,0}"} : \
+(tuple<tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3x3xcomplex<f32>>, tensor<4x3x3xcomplex<f32>>, \
+tensor<4xi32>>) -> tensor<4x3x3xcomplex<f32>>
+  return %2, %1 : tensor<4x3x3xcomplex<f32>>, tensor<4xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "elements"), [(LACKING, 1, (0, 1)), (EIGENVALUES, 0, (3, 4))], ids=["topk", "lapack"]
+)
+def test_copies_and_tuples_are_read(text: str, call: int, elements: tuple[int, ...]):
+    graph = snapshot(read(readable(text), Options(language="mlir"))).graph
+    called = graph.main.body.nodes[call]
+    assert graph.main.body.nodes[-1].operands[:2] == tuple(called.results[number] for number in elements)
 
 
 def test_the_order_of_devices_is_not_lost():
