@@ -26,7 +26,8 @@ there are several stacks; layers go out of one after the other. The first stack 
 fewer operations than `worth`, a later one if it has less than half as many, and any if something but its
 layers and the function's results reads what the layers make that would go. A later one may be too short for
 layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
-in float constants, but for 0, 1, -1, infinities and NaN: each gets its own back.
+in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
+that are sharded alike and take equally long, such as sine and cosine: each gets its own back.
 """
 
 from __future__ import annotations
@@ -50,12 +51,13 @@ class FoldLayers(GraphPass):
     """Take layers out of the program that are equal to those around them.
 
     The module must have one function, and a mesh. `told` is given the whole function, which is in no module
-    then.
+    then. Unless with `functions`, layers that differ in functions are none.
     """
 
     name = "fold-layers"
     worth: int = WORTH
     told: Callable[[FuncOp], None] | None = None
+    functions: bool = True
 
     def rewrite(self, shared: SharedGraph) -> bool:
         block = shared.module.body.block
@@ -67,7 +69,7 @@ class FoldLayers(GraphPass):
             return False
         from shardc.rewrite.folding.cut import cuts_of, folded
 
-        cuts = cuts_of(function, self.worth)
+        cuts = cuts_of(function, self.worth, self.functions)
         if not cuts:
             return False
         note(shared.module, [cut.notes() for cut in cuts])

@@ -22,8 +22,8 @@ from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import Unlike
-from shardc.rewrite.folding.places import FOLDED
+from shardc.rewrite.folding.notes import Unlike, has_own
+from shardc.rewrite.folding.places import NOTED
 
 
 class Entry(Struct, frozen=True):
@@ -179,37 +179,48 @@ class _Run(Struct, frozen=True):
         """Run all, with few of many equal layers from FOLDING's first to its last.
 
         Passes that are by option look across layers, at which collectives can wait for which: the layers are
-        put back before the first of them. Where layers that are equal have become unlike on the way, all of
-        them go that way.
+        put back before the first of them. Where layers that are equal have become unlike on the way, those
+        that are equal but for functions count as different; where none are, all layers go that way.
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
         across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
         unfolds, after = entries[after], after if across is None else across
         self.plainly(entries[:at])
-        tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
-        self._one(entries[at].load()(**{**self.options.get(entries[at].name, {}), "told": whole.append}))
-        if not whole:
-            self.plainly(entries[at:])
-            return
-        unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
+        said = self.options.get(entries[at].name, {})
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
-        try:
-            with collecting() as warnings:
-                self._remembering(entries[at + 1 : outlining])
-                self.plainly(entries[outlining:after])
-                self._one(unfold)
-        except Unlike:
-            block = self.shared.module.body.block
-            for op in list(block.ops):
-                op.detach()
-            block.add_ops(tops)
-            self.shared.module.attributes.pop(FOLDED, None)
-            self.shared.drop()
-            self.plainly(entries[at:])
-        else:
-            for each in warnings:
-                warn(each.message, each.loc, each.hint)
-            self.plainly(entries[after:])
+        for functions in (True, False):
+            tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
+            fold = entries[at].load()(**{"functions": functions, **said, "told": whole.append})
+            self._one(fold)
+            if not whole:
+                break
+            differ = has_own(self.shared.module)
+            unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
+            try:
+                with collecting() as warnings:
+                    self._remembering(entries[at + 1 : outlining])
+                    self.plainly(entries[outlining:after])
+                    self._one(unfold)
+            except Unlike:
+                self._back(tops)
+                if not differ:
+                    break
+            else:
+                for each in warnings:
+                    warn(each.message, each.loc, each.hint)
+                self.plainly(entries[after:])
+                return
+        self.plainly(entries[at:])
+
+    def _back(self, tops: Sequence[Operation]) -> None:
+        """Let these be the module's operations again, of which none lacks layers."""
+        block = self.shared.module.body.block
+        for op in list(block.ops):
+            op.detach()
+        block.add_ops(tops)
+        for name in NOTED:
+            self.shared.module.attributes.pop(name, None)
+        self.shared.drop()
 
     def _remembering(self, entries: Sequence[Entry]) -> None:
         """Run passes on a folded program, or take what they made of it in an earlier compilation."""

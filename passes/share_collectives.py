@@ -26,7 +26,7 @@ sent to. Both send at once what took two turns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from functools import partial
 from typing import cast
 
@@ -43,10 +43,12 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
 from shardc.forms.exchange import MASKED
 from shardc.ops import Trait, has, spmd
+from shardc.ops.elementwise.kinds import kind
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.functions import slots_of
 from shardc.rewrite.folding.numbers import is_number, rows_of
-from shardc.rewrite.folding.places import FOLDED, TOLD_APART, Slot, places_of
+from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART, Slot, places_of
 from shardc.rewrite.same_extremes import take_of_plain
 
 REASON = "shardc.reason"
@@ -66,9 +68,13 @@ class ShareCollectives(GraphPass):
         holders, rows = Counter(op.name for op in around), _numbers(shared.module)
         folded = FOLDED in shared.module.attributes
         apart = [_Sharer(around, holders, _alike(_apart), False).block(block) for block in blocks if folded]
-        shared_pairs = [_Sharer(around, holders, _alike(partial(_identity, rows))).block(b) for b in blocks]
+        own, equal = slots_of(shared.module), list[Operation]()
+        alike = _alike(partial(_identity, rows, own))
+        shared_pairs = [_Sharer(around, holders, alike, equal=equal).block(block) for block in blocks]
         if folded and shared_pairs != apart:
             shared.module.attributes[TOLD_APART] = UnitAttr()
+        if folded and any(kind(op.name) is not None for op in equal):
+            shared.module.attributes[FUNCTIONS_TOLD_APART] = UnitAttr()
         if any(shared_pairs):
             region_dce(body)
         return changed or any(shared_pairs)
@@ -96,9 +102,10 @@ def _apart(op: Operation) -> Hashable:
     return op if op.has_trait(Fresh) or is_number(op) else op.name
 
 
-def _identity(numbers: Mapping[Slot, Hashable], op: Operation) -> Hashable:
-    """What tells operations apart: a number is one in all layers, or that of its layer alone."""
-    if op.has_trait(Fresh):
+def _identity(numbers: Mapping[Slot, Hashable], functions: Container[Slot], op: Operation) -> Hashable:
+    """What tells operations apart: a number is one in all layers, or that of its layer alone. Of `functions`
+    some layer has another."""
+    if op.has_trait(Fresh) or (functions and any(slot in functions for slot, _ in places_of(op))):
         return op
     if is_number(op):
         (slot, layer), *_ = places_of(op)
@@ -120,7 +127,7 @@ class _Sharer(Struct):
     """Equal values have equal numbers: value numbering, blind to shardc's notes.
 
     `around` are the operations with collectives inside; `holders` says how many of them have a name. Unless
-    it `shares`, the block stays as it is.
+    it `shares`, the block stays as it is. `equal` are the operations that do what an earlier one does.
     """
 
     around: set[Operation]
@@ -130,6 +137,7 @@ class _Sharer(Struct):
     numbers: dict[SSAValue, Hashable] = {}
     made: dict[Hashable, Operation] = {}
     masked: dict[Hashable, list[Operation]] = {}
+    equal: list[Operation] = []
 
     def block(self, block: Block) -> list[tuple[Operation, Operation]]:
         """Share what the block repeats; each collective that did with the one that it repeated."""
@@ -137,7 +145,8 @@ class _Sharer(Struct):
         for op in list(block.ops):
             for inner in (inner for region in op.regions for inner in region.blocks if op in self.around):
                 known = dict(self.numbers), dict(self.made)
-                shared += _Sharer(self.around, self.holders, self.alike, self.shares, *known).block(inner)
+                within = _Sharer(self.around, self.holders, self.alike, self.shares, *known, equal=self.equal)
+                shared += within.block(inner)
             if op in self.around and self.holders[op.name] == 1:
                 continue  # nothing is like it, and its key would be as long as its body
             if op.name == spmd.as_partial.name:  # which says what its operand is
@@ -146,6 +155,8 @@ class _Sharer(Struct):
             first = self._completed(op) or self.made.setdefault(self.alike.key(op, self.number), op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)
+            if first is not op:
+                self.equal.append(op)
             if first is not op and has(op.name, Trait.COLLECTIVE):
                 shared.append((op, first))
                 if self.shares:

@@ -26,9 +26,10 @@ from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
+from shardc.rewrite.folding.functions import put, tell
 from shardc.rewrite.folding.notes import folded
 from shardc.rewrite.folding.numbers import drop_equal_numbers
-from shardc.rewrite.folding.places import FOLDED, LAYER, TIMES
+from shardc.rewrite.folding.places import LAYER, NOTED, OWN, TIMES
 from shardc.rewrite.outline import Functions, manual_bodies
 
 
@@ -47,15 +48,18 @@ class UnfoldLayers(GraphPass):
         if not stacks:
             return False
         drop_equal_numbers(shared)
+        tell(shared)
         from shardc.rewrite.folding.whole import unfold
 
-        for stack in reversed(stacks):
-            if stack.removed:
-                unfold(shared.module, stack)
-        del shared.module.attributes[FOLDED]
+        owners = [own for s in reversed(stacks) if s.removed for own in unfold(shared.module, s)]
+        if owners:
+            put(shared.module, owners)
+        for name in NOTED:
+            shared.module.attributes.pop(name, None)
         for op in nested([shared.module]):
             op.attributes.pop(LAYER, None)
             op.attributes.pop(TIMES, None)
+            op.attributes.pop(OWN, None)
         shared.drop()
         functions = Functions(shared)
         for body in manual_bodies(shared.module) if self.outlines else ():

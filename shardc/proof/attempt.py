@@ -9,7 +9,7 @@ from shardc.graph import Graph
 from shardc.proof.effort import beyond, effort, work
 from shardc.proof.layers import Layers
 from shardc.proof.reduced import Reduced, reduced
-from shardc.proof.short import Large, dealt_of, limit_of
+from shardc.proof.short import Large, dealt_of, limit_of, prepared
 from shardc.proof.verdict import Proof, Verdict
 
 ELEMENTS = 1 << 27
@@ -41,8 +41,8 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
         raise Large(f"even reduced it computes {size:.1e} elements")
     dealt = dealt_of(built)
     once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
-    if most is not None and once > (limit := limit_of(full, most)):
-        raise Large(beyond(f"{once:,} elements", limit))
+    if most is not None and (needed := once + prepared(full)) > (limit := limit_of(full, most)):
+        raise Large(beyond(f"{needed:,} elements", limit))
     from shardc.proof.drawn import drawn
 
     return drawn(shapes, full, seed, once, size, most, built)

@@ -10,16 +10,13 @@ that a proof takes at most about half as long as the compilation.
 from __future__ import annotations
 
 from shardc.diagnostics import UNKNOWN, ShardcError
-from shardc.graph import Graph, walk
-from shardc.proof.effort import beyond
+from shardc.graph import Graph
+from shardc.proof.effort import FOUND, beyond, operations
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
 
 LIMIT = 1 << 22
 """Elements computed in a draw, at reduced sizes, up to which any program is proved without being asked."""
-
-FOUND = 100
-"""An operation that is not run, but is found to be one of equal layers, takes as long as so many elements."""
 
 START, LEAST, EACH = 5 << 18, 1 << 18, 3 << 10
 """The work of a draw that is done for a command, which takes long to start, that which is always done within
@@ -42,24 +39,19 @@ def by_command(whole: Graph, local: Graph) -> int:
     """The work of a draw that is done where a command compiles: all draws take half as long as its start and
     the operations of both programs.
     """
-    return min(LIMIT, START + EACH * _operations(whole, local))
+    return min(LIMIT, START + EACH * operations(whole, local))
 
 
 def in_process(whole: Graph, local: Graph) -> int:
     """The work of a draw that is done where a compilation is a call of Python, not a command that starts
     first: all draws take as long as compiling about half so many operations.
     """
-    return min(LIMIT, max(LEAST, EACH * _operations(whole, local)))
+    return min(LIMIT, max(LEAST, EACH * operations(whole, local)))
 
 
-def _operations(*graphs: Graph) -> int:
-    functions = [function for graph in graphs for function in graph.functions.values()]
-    return sum(1 for function in functions for _ in walk(function.body))
-
-
-def too_many(operations: int) -> str | None:
+def too_many(count: int) -> str | None:
     """The line on a program of so many operations, where that alone says that it is not proved."""
-    least = operations * FOUND
+    least = count * FOUND
     return f"not proved: {beyond(f'{least:,} elements or more', LIMIT)}" if least > LIMIT else None
 
 

@@ -29,6 +29,17 @@ operations of a product take as long as an element, and what something decided o
 """
 
 
+FOUND = 100
+"""An operation of the global program takes as long as so many elements before anything is drawn: it may be
+one of equal layers, and its shapes are reduced."""
+
+
+def operations(*graphs: Graph) -> int:
+    """How many operations programs have, those of functions once."""
+    functions = [function for graph in graphs for function in graph.functions.values()]
+    return sum(1 for function in functions for _ in walk(function.body))
+
+
 def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
     """The work of running a program on all devices once; the results of calls in `dealt` are not computed."""
     return _sum(graph, dealt, lambda node, on: own(graph, node, on))

@@ -84,7 +84,7 @@ def _attempt(
     Raises Beyond, Large.
     """
     if most is not None:
-        check_least(whole, local, built, limit_of(full, most))
+        check_least(whole, local, full, built, limit_of(full, most))
     from shardc.proof.attempt import attempt
 
     return attempt(whole, local, full, seed, most, built)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import Graph
-from shardc.proof.effort import beyond, least
+from shardc.proof.effort import FOUND, beyond, least, operations
 from shardc.proof.kinds import kinds_of
 from shardc.proof.layers import Layers
 
@@ -29,9 +29,15 @@ def dealt_of(built: Layers | None) -> tuple[frozenset[int], frozenset[int]]:
     return built.dealt() if built else (frozenset[int](), frozenset[int]())
 
 
-def check_least(whole: Graph, local: Graph, built: Layers | None, limit: int) -> None:
-    """Raises Large where it is seen without reduced shapes that one draw is more work."""
+def prepared(full: Graph) -> int:
+    """The work that is done before the first draw."""
+    return FOUND * operations(full)
+
+
+def check_least(whole: Graph, local: Graph, full: Graph, built: Layers | None, limit: int) -> None:
+    """Raises Large where it is seen without reduced shapes that one draw, with what is before it, is more
+    work."""
     dealt = dealt_of(built)
-    once = least(whole, dealt[0]) + least(local, dealt[1])
+    once = least(whole, dealt[0]) + least(local, dealt[1]) + prepared(full)
     if once > limit:
         raise Large(beyond(f"{once:,} elements or more", limit))

@@ -28,7 +28,7 @@ from shardc.dialects.snapshot import DOC
 from shardc.layout import Axis
 from shardc.ops import Trait, has
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.folding.places import LAYER, note_places, places_of
+from shardc.rewrite.folding.places import LAYER, OWN, note_places, places_of
 
 CALL = "shardc.call"
 GROUP = "shardc.group"
@@ -60,7 +60,10 @@ class Functions(Struct, dict=True):
     shared: SharedGraph
     made: dict[Hashable, str] = {}
     """Their names, by what is the same in equal ones."""
-    alike: Alike = field(default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL, LAYER).__contains__))
+    alike: Alike = field(
+        default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL, LAYER, OWN).__contains__)
+    )
+    _bodies: dict[str, Block] = {}
 
     @cached_property
     def varying(self) -> dict[SSAValue, Varying]:
@@ -96,17 +99,19 @@ class Functions(Struct, dict=True):
         results = outputs(ops) if results is None else results
         varying = self.varies(results)
         if inner is None:
-            _renumber_groups(ops)
-            key = name, varying, self.alike.steps(ops, operands, results)
+            renumber_groups(ops)
+            key, alike = (name, varying, self.alike.steps(ops, operands, results)), ops
             if key not in self.made:
                 function = self._function(name, ops, operands, results, None, names.taken)
                 self.made[key] = self._joined(name, function)
         else:
             function = self._function(name, ops, operands, results, inner)
-            _renumber_groups([function])
+            renumber_groups([function])
             key = name, varying, self.alike.number(function.function_type), self.alike.body(function.body)
             if key not in self.made:
                 self.made[key] = self._joined(name, function)
+            alike = [*function.body.block.ops]
+        _note_own(self._bodies[self.made[key]], alike)
         self._call(self.made[key], ops if replaced is None else replaced, operands, results, names.given)
 
     def _function(
@@ -174,7 +179,15 @@ class Functions(Struct, dict=True):
         if isinstance(docs, DictionaryAttr) and name in docs.data:
             function.attributes[DOC] = docs.data[name]
         self.shared.module.body.block.add_op(function)
+        self._bodies[unique] = function.body.block
         return unique
+
+
+def _note_own(body: Block, ops: Sequence[Operation]) -> None:
+    """Let the operations of a function say what those do that it is called for."""
+    for noted, op in zip(body.ops, ops, strict=False):
+        if OWN in op.attributes:
+            noted.attributes[OWN] = op.attributes[OWN]
 
 
 def has_effect(op: Operation) -> bool:
@@ -191,15 +204,22 @@ def manual_bodies(module: ModuleOp) -> list[Block]:
     return [op.body.block for op in inner if isinstance(op, ManualComputationOp)]
 
 
-def _renumber_groups(ops: Iterable[Operation]) -> None:
-    """Count the composite groups of a function from 0, so that equal functions have equal groups."""
+def renumber_groups(ops: Iterable[Operation], first: int = 0) -> None:
+    """Count the composite groups of operations from `first`; those of a function from 0, so that equal
+    functions have equal groups."""
     numbers: dict[str, str] = {}
     for op in nested(ops):
         group = op.attributes.get(GROUP)
         if isinstance(group, StringAttr):
             name, _, rest = group.data.partition("#")
-            new = numbers.setdefault(group.data, f"{name}#{len(numbers)}/{rest.partition('/')[2]}")
+            new = numbers.setdefault(group.data, f"{name}#{first + len(numbers)}/{rest.partition('/')[2]}")
             op.attributes[GROUP] = StringAttr(new)
+
+
+def group_number(op: Operation) -> int:
+    """The number of the composite group that an operation is of; 0 if it is of none."""
+    group = op.attributes.get(GROUP)
+    return int(group.data.partition("#")[2].partition("/")[0]) if isinstance(group, StringAttr) else 0
 
 
 def inputs(ops: Sequence[Operation]) -> list[SSAValue]:

@@ -16,12 +16,13 @@ from tests.unit.rewrite.folding.programs import forward
 from tests.unit.rewrite.folding.test_folding import stages
 
 LAYERS = 16
-SCALED = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down * 0.25\n"
+SCALED = "    x = x + gelu(cos(x * {0}.gain) @ {0}.up) @ {0}.down * 0.25\n"
 KINDS = (
     SCALED,
     SCALED.replace("0.25", "0.5"),
     SCALED.replace("0.25", "1.0"),
     SCALED.replace("gelu", "tanh"),
+    SCALED.replace("cos", "sin"),
     SCALED.replace("x = x", "x: f32[8@data, 16@model] = x"),
     SCALED.replace("x = x + gelu", "y = gelu").replace("* 0.25\n", "* 0.25\n    x = x + y\n"),
 )

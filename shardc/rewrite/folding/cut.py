@@ -12,6 +12,7 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.constants import value_of
+from shardc.rewrite.folding.functions import own_functions
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
 from shardc.rewrite.folding.places import LAYER, NUMBERS, TIMES, Place, Slot, note_places
@@ -58,6 +59,8 @@ class Cut:
         """Value -> the number of the first result that it is."""
         self.arguments_left = [argument for argument in arguments if self._place(argument) is None]
         self.results_left = [index for index in results if self._place(self.returned[index]) is None]
+        self.functions = own_functions(stack.ops, stack.count, self.gone)
+        """Those that layers which go have for themselves; None where others have such, or many."""
 
     def _goes(self, layer: int) -> bool:
         return self.first <= layer < self.first + self.count
@@ -141,6 +144,7 @@ class Cut:
             ArrayAttr([argument.location for argument in self.arguments]),
             ArrayAttr([StringAttr(argument.name_hint or "") for argument in self.arguments]),
             self._numbers(),
+            self.functions or (),
         )
 
     def _numbers(self) -> ArrayAttr[Attribute]:
@@ -195,15 +199,17 @@ def _properties(
     return properties
 
 
-def cuts_of(function: FuncOp, worth: int) -> list[Cut]:
+def cuts_of(function: FuncOp, worth: int, functions: bool) -> list[Cut]:
     """The layers that go out of a function, stack by stack: of the first one at least so many operations, and
-    none or more of later ones."""
+    none or more of later ones. A few may differ from the others in `functions`."""
     block = function.body.block
     arguments: Sequence[BlockArgument] = block.args
     results: Sequence[int] = range(len(returned(function)))
     cuts: list[Cut] = []
-    for stack in stacks_of(block, int(worth * LATER)):
+    for stack in stacks_of(block, int(worth * LATER), functions):
         cut = Cut(function, stack, len(cuts), arguments, results)
+        if cut.functions is None:
+            return cuts_of(function, worth, functions=False)
         if not (cut.whole and cut.steps >= worth * LATER if cuts else cut.saved >= worth):
             break
         if cut.fits():

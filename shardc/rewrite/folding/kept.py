@@ -8,12 +8,15 @@
 A folded program lacks the layers in the middle of its stacks. An edit of a number, which layers may differ
 in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning and
 localizing it anew. The key is all of the folded program, places in the text included, for reasons and
-warnings name lines. What is not in it no pass looks at before outline-calls: the numbers that layers have for
-themselves, those of no layer (numbers.py), and the whole function's signature.
+warnings name lines. What is not in it no pass looks at before outline-calls: the numbers and functions that
+layers have for themselves (numbers.py, functions.py), those of no layer, and the whole function's signature.
 
 Numbers that are there are put into what is taken. All that passes may ask of them is whether two are equal.
 Where they made one of two, nothing is kept; so what they made would be the same were fewer of them equal, and
 it is taken if constants that are equal now were equal then.
+
+Where passes made one of what two functions give that layers may have for themselves, it is kept for programs
+in which none has.
 
 An entry is the module with what came of making it (rewrite/kept_module.py), and the constants of the folded
 program.
@@ -36,11 +39,12 @@ from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.ops import hlo
 from shardc.rewrite.constants import constant_of
+from shardc.rewrite.folding.notes import has_own
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
-from shardc.rewrite.folding.places import FOLDED, TOLD_APART
+from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART
 from shardc.rewrite.kept_module import Key, attributes_of, placed_by, taken, text, titles, watched, written
 
-_ELSEWHERE = ("function", "locations", "names", "numbers")
+_ELSEWHERE = ("function", "locations", "names", "numbers", "functions")
 """What a folded module says of the whole one that only unfold-layers asks for."""
 
 
@@ -66,7 +70,7 @@ def take(key: Key, module: ModuleOp) -> bool:
     if entry is None:
         return False
     kept = json.loads(entry)
-    if not _as_equal(_constants(module), kept["constants"]):
+    if not _as_equal(_constants(module), kept["constants"]) or (kept["told_apart"] and has_own(module)):
         return False
     numbers, folded = numbers_of(module), module.attributes[FOLDED]
     taken(kept, module)
@@ -82,13 +86,20 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
     numbers, constants = numbers_of(module), _constants(module)
     with watched() as found:
         yield
-    if module.attributes.pop(TOLD_APART, None) is not None or FOLDED not in module.attributes:
+    of_numbers, of_functions = (
+        module.attributes.pop(name, None) is not None for name in (TOLD_APART, FUNCTIONS_TOLD_APART)
+    )
+    if of_numbers or FOLDED not in module.attributes or (of_functions and has_own(module)):
         return
     left = [(*places, number_in(op)) for op, places in numbered(module)]
     if {*left} != {*numbers.items()}:
         return
     try:
-        kept = {"constants": constants, **written(module, found, [FOLDED])}
+        kept = {
+            "constants": constants,
+            "told_apart": of_functions,
+            **written(module, found, [FOLDED]),
+        }
     except Unkept:
         return
     cache.put(text(kept).encode(), *key)

@@ -24,6 +24,14 @@ Border = tuple[int, int]
 program lacks the number of the one of layer `cut` - 1 that is like it, and its own layer."""
 
 
+class OwnFunction(Struct, frozen=True):
+    """The function that a layer has in a slot, which is another in other layers."""
+
+    slot: tuple[int, ...]
+    layer: int
+    name: str
+
+
 class Unlike(Exception):
     """The layers around the cut differ, so nobody knows what those between them are."""
 
@@ -36,7 +44,7 @@ class Folded(Struct, frozen=True):
     folded program's arguments (the slot, then the layer; empty where it belongs to none). `function` has the
     properties of the whole program's function, `locations` and `names` are those of its arguments. `numbers`
     are, for each slot of constants that layers have for themselves (numbers.py), those of layer `cut` - 1 and
-    of all up to the next that is there.
+    of all up to the next that is there; `functions` those that layers which are missing have for themselves.
     """
 
     stack: int
@@ -50,6 +58,7 @@ class Folded(Struct, frozen=True):
     locations: ArrayAttr[Attribute]
     names: ArrayAttr[StringAttr]
     numbers: ArrayAttr[Attribute]
+    functions: tuple[OwnFunction, ...] = ()
 
     def written(self) -> DictionaryAttr:
         """What is noted on the module."""
@@ -68,8 +77,14 @@ class Folded(Struct, frozen=True):
                 "locations": self.locations,
                 "names": self.names,
                 **({"numbers": self.numbers} if len(self.numbers) else {}),
+                **({"functions": self._functions()} if self.functions else {}),
             }
         )
+
+    def _functions(self) -> ArrayAttr[Attribute]:
+        places = (attribute_of("place", (*each.slot, each.layer)) for each in self.functions)
+        names = (StringAttr(each.name) for each in self.functions)
+        return ArrayAttr(ArrayAttr(pair) for pair in zip(places, names, strict=True))
 
 
 def note(module: ModuleOp, stacks: Sequence[Folded]) -> None:
@@ -82,6 +97,12 @@ def folded(module: ModuleOp) -> list[Folded]:
     attr = module.attributes.get(FOLDED)
     each = cast("ArrayAttr[DictionaryAttr]", attr) if attr else ()
     return [_read(stack, notes.data) for stack, notes in enumerate(each)]
+
+
+def has_own(module: ModuleOp) -> bool:
+    """Whether some layer that a folded module is without has functions of its own."""
+    notes = cast("ArrayAttr[DictionaryAttr]", module.attributes.get(FOLDED, ArrayAttr[Attribute]([])))
+    return any("functions" in each.data for each in notes)
 
 
 _READ = ("reach", "cut", "removed", "arguments", "results", "places")
@@ -104,7 +125,15 @@ def _read(stack: int, held: Mapping[str, Attribute]) -> Folded:
         cast("ArrayAttr[Attribute]", held["locations"]),
         cast("ArrayAttr[StringAttr]", held["names"]),
         cast("ArrayAttr[Attribute]", held.get("numbers", ArrayAttr[Attribute]([]))),
+        _read_functions(held.get("functions", ArrayAttr[Attribute]([]))),
     )
+
+
+def _read_functions(held: Attribute) -> tuple[OwnFunction, ...]:
+    pairs = cast("ArrayAttr[ArrayAttr[Attribute]]", held)
+    places = (cast("tuple[int, ...]", python_of(place)) for place, _ in pairs)
+    names = (cast("StringAttr", name).data for _, name in pairs)
+    return tuple(OwnFunction(p[:-1], p[-1], name) for p, name in zip(places, names, strict=True))
 
 
 def entry(module: ModuleOp) -> FuncOp:

@@ -25,8 +25,17 @@ FOLDED = "shardc.folded"
 
 TIMES = "shardc.times"
 
+OWN = "shardc.own"
+"""On an operation of which a layer that is missing has another function: its slot (functions.py)."""
+
 TOLD_APART = "shardc.told_apart"
 """On a folded module: passes made one of what two constants give that are equal in all layers."""
+
+FUNCTIONS_TOLD_APART = "shardc.functions_told_apart"
+"""On a folded module: passes made one of what two functions give of which a layer may have another."""
+
+NOTED = (FOLDED, TOLD_APART, FUNCTIONS_TOLD_APART)
+"""What is only said of folded modules."""
 
 NUMBERS = -1
 """The stretch of constants of which each layer has its own (numbers.py)."""

@@ -15,16 +15,18 @@ from shardc.dialects.nested import nested
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
+from shardc.rewrite.folding.functions import Own, Owners
 from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.folding.reads import copied, reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
-from shardc.rewrite.outline import GROUP
+from shardc.rewrite.outline import GROUP, group_number
 
 
-def unfold(module: ModuleOp, notes: Folded) -> None:
-    """Put back the layers of a stack that a module's per-device program is without.
+def unfold(module: ModuleOp, notes: Folded) -> list[Own]:
+    """Put back the layers of a stack that a module's per-device program is without; what of them is to have
+    its own functions.
 
     Unlike if nobody knows what they are; the module is then half rewritten.
     """
@@ -33,7 +35,8 @@ def unfold(module: ModuleOp, notes: Folded) -> None:
     if not isinstance(inner, ManualComputationOp) or len(rest) != 1:
         raise Unlike("there is more than per-device code")
     layers = Layers(inner.body.block, notes, inner.body.block.args)
-    body = _Body(layers).block()
+    owners = Owners(module, notes.stack, notes.functions)
+    body = _Body(layers, owners).block()
     block = _arguments(function.body.block, notes)
     made = ManualComputationOp.create(
         operands=list(block.args),
@@ -49,6 +52,7 @@ def unfold(module: ModuleOp, notes: Folded) -> None:
     )
     block.add_ops([made, ReturnOp(*made.results)])
     _sign(function, notes, block)
+    return owners.found
 
 
 def _arguments(old: Block, notes: Folded) -> Block:
@@ -63,8 +67,8 @@ def _arguments(old: Block, notes: Folded) -> Block:
 class _Body:
     """The per-device operations of the whole program."""
 
-    def __init__(self, layers: Layers) -> None:
-        self.layers, self.notes = layers, layers.notes
+    def __init__(self, layers: Layers, owners: Owners) -> None:
+        self.layers, self.notes, self.owners = layers, layers.notes, owners
         old = layers.block
         self.new = _arguments(old, self.notes)
         self.arguments: dict[SSAValue, SSAValue] = {}
@@ -80,7 +84,7 @@ class _Body:
         self.made: dict[At, Operation] = {}
         self.copies: dict[SSAValue, SSAValue] = {}
         self.groups: dict[tuple[str, int], str] = {}
-        self.numbers = count(1 + max(map(_group_number, nested(old.ops)), default=0))
+        self.numbers = count(1 + max(map(group_number, nested(old.ops)), default=0))
 
     def block(self) -> Block:
         """The block with all operations, taken from the old one or copied."""
@@ -93,6 +97,8 @@ class _Body:
             self._put(op, layer, wanted)
         if self.layers.numbers.missing:
             raise Unlike("a constant that layers have for themselves has become another")
+        if self.owners.missing:
+            raise Unlike("a function that a layer has for itself is in no operation of its own")
         results = [self._result(end.operands[number], layer) for number, layer in self.notes.results]
         end.detach()
         end.operands = results
@@ -115,7 +121,9 @@ class _Body:
             self.layers.numbers.change(op, layer - self.notes.cut + 1)
         self.new.add_op(op)
         if at is not None:
-            self.made[at[0], self.layers.new(at[1]) if layer is None else layer] = op
+            first = self.layers.new(at[1]) if layer is None else layer
+            self.made[at[0], first] = op
+            self.owners.look(op, [(slot, first + further) for slot, further in at[0][0]])
 
     def _find(self, value: SSAValue, read: Read | None, layer: int) -> SSAValue:
         """What stands for a value that was read; in a layer of the whole program, if it is of one."""
@@ -161,11 +169,6 @@ class _Body:
                 if (number, layer) not in self.groups:
                     self.groups[number, layer] = str(next(self.numbers))
                 inner.attributes[GROUP] = StringAttr(f"{name}#{self.groups[number, layer]}/{rest}")
-
-
-def _group_number(op: Operation) -> int:
-    group = op.attributes.get(GROUP)
-    return int(group.data.partition("#")[2].partition("/")[0]) if isinstance(group, StringAttr) else 0
 
 
 def _picked(held: ShardingPerValueAttr, borders: Sequence[Border]) -> ShardingPerValueAttr:

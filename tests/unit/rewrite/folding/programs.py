@@ -48,7 +48,7 @@ def step(layers: int, update: str = "{0} - 0.1 * {1}", before: str = "", layer: 
 def there_and_back(layers: int, *others: int) -> str:
     """A network whose layers are read again, the last first; of `others` only the way there is another."""
     lines = "".join(
-        f"    h{i} = {'sin' if i in others else 'cos'}(gelu((x * p{i}.gain) @ p{i}.up))\n"
+        f"    h{i} = {'abs' if i in others else 'cos'}(gelu((x * p{i}.gain) @ p{i}.up))\n"
         f"    x = x + h{i} @ p{i}.down\n"
         for i in range(layers)
     )

@@ -1,0 +1,208 @@
+"""Functions of elements that a layer has in place of those of the others: sine for cosine.
+
+To planning and to all passes between fold-layers and unfold-layers such a function is any of its kind
+(ops/elementwise/kinds.py). So a few layers that differ in such functions alone go with the others, and their
+copies are given their own.
+
+    %2 = func.call @layer(%1, %w2)        ->    %2 = func.call @layer(%1, %w2)
+    %3 = func.call @layer(%2, %w3)              %3 = stablehlo.dot_general %2, %w3
+                                                %4 = stablehlo.sine %3
+
+Until then operations of which a layer that is missing has another say so as shardc.own, also in the functions
+that are made of layers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from msgspec import Struct
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from shardc.dialects.attribute_kinds import integers
+from shardc.dialects.context import make_context
+from shardc.dialects.convert import python_of
+from shardc.dialects.nested import nested
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.ops.elementwise.kinds import kind
+from shardc.rewrite.folding.notes import Folded, OwnFunction, Unlike, folded, has_own
+from shardc.rewrite.folding.places import OWN, Place, Slot, places_of
+from shardc.rewrite.outline import CALL, GROUP, REASON, group_number, renumber_groups
+
+FEW = 4
+"""One layer of so many may have functions of its own, at most."""
+
+_NUMBER, _WORD = re.compile(r"#\d+"), re.compile(r"\w+")
+
+
+def own_functions(
+    ops: Mapping[Operation, Place], count: int, gone: Container[Operation]
+) -> tuple[OwnFunction, ...] | None:
+    """The functions that layers have for themselves, of `count`; None where such a one stays, or many have
+    some."""
+    rows: dict[Slot, list[Operation]] = defaultdict(list)
+    for op, (slot, _) in ops.items():
+        rows[slot].append(op)
+    found = list[OwnFunction]()
+    for slot, row in rows.items():
+        if len(names := Counter(op.name for op in row)) > 1:
+            usual = next(op for op in row if op.name == names.most_common(1)[0][0])
+            own = [op for op in row if op.name != usual.name]
+            if GROUP in usual.attributes or any(op not in gone or _call(op) != _call(usual) for op in own):
+                return None
+            found += [OwnFunction(slot, ops[op][1], op.name) for op in own]
+    return tuple(found) if FEW * len({each.layer for each in found}) <= count else None
+
+
+def _call(op: Operation) -> str:
+    """What calls an operation comes from, whichever they are."""
+    call = op.attributes.get(CALL)
+    return _NUMBER.sub("", call.data) if isinstance(call, StringAttr) else ""
+
+
+def slots_of(module: ModuleOp) -> set[Slot]:
+    """The slots, with their stacks, in which layers that a folded module is without have other functions."""
+    return {(stack.stack, *each.slot) for stack in _stacks(module) for each in stack.functions}
+
+
+def _stacks(module: ModuleOp) -> list[Folded]:
+    return [stack for stack in folded(module) if stack.functions] if has_own(module) else []
+
+
+def tell(shared: SharedGraph) -> None:
+    """Let the operations say so of which a layer that is missing has another. Unlike where comments name
+    one."""
+    stacks = _stacks(shared.module)
+    slots = {(stack.stack, *each.slot) for stack in stacks for each in stack.functions}
+    copied = {(stack.stack, stack.cut - 1) for stack in stacks}
+    if not slots:
+        return
+    told, commented = list[Operation](), list[Operation]()
+    for op in nested([shared.module]):
+        places = places_of(op)
+        if len(places) == 1 and places[0][0] in slots and kind(op.name) is not None:
+            op.attributes[OWN] = integers(places[0][0])
+            told.append(op)
+        if any((slot[0], layer) in copied for slot, layer in places):
+            commented.append(op)
+    shared.noted(OWN)
+    _check_comments({op.name for op in told}, commented)
+
+
+def _check_comments(names: Iterable[str], ops: Iterable[Operation]) -> None:
+    """Unlike if comments of operations name some that they are not beside in all layers."""
+    reasons = (op.attributes.get(REASON) for op in ops)
+    said = {word for why in reasons if isinstance(why, StringAttr) for word in _WORD.findall(why.data)}
+    if not said.isdisjoint(name.partition(".")[2] for name in names):
+        raise Unlike("a comment names a function that is another in some layer")
+
+
+class Own(Struct, frozen=True):
+    """An operation of a layer, or a call that runs some, and by slot the functions of that layer's own."""
+
+    op: Operation
+    names: Mapping[Slot, str]
+
+
+class Owners(Struct, dict=True):
+    """What of a stack's layers has functions of its own."""
+
+    module: ModuleOp
+    stack: int
+    functions: Sequence[OwnFunction]
+
+    def __post_init__(self) -> None:
+        self.found: list[Own] = []
+        self.missing = {(each.slot, each.layer): each.name for each in self.functions}
+        self._names = dict(self.missing)
+        self._callees = callees(self.module) if self.functions else {}
+
+    def look(self, op: Operation, slots: Sequence[Place]) -> None:
+        """Note what an operation of these slots and layers is to have. Unlike where that is not clear."""
+        own = {(self.stack, *at[0]): self._names[at] for at in slots if at in self._names}
+        if not own:
+            return
+        told = {*_tags(op, self._callees)}
+        names = {slot: name for slot, name in own.items() if slot in told}
+        if isinstance(op, CallOp) and max(Counter(slot for slot, _ in slots).values()) > 1:
+            raise Unlike("a function has operations of several layers, of which one has functions of its own")
+        if names:
+            self.found.append(Own(op, names))
+        for slot, layer in slots:
+            if (self.stack, *slot) in names:
+                self.missing.pop((slot, layer), None)
+
+
+def callees(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions of a module by name."""
+    return {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+
+
+def _tags(op: Operation, functions: Mapping[str, FuncOp]) -> Iterator[Slot]:
+    """The slots that an operation, or what it calls, says layers have other functions in."""
+    for inner in nested([op]):
+        if OWN in inner.attributes:
+            yield cast("Slot", python_of(inner.attributes[OWN]))
+        if isinstance(inner, CallOp):
+            yield from _tags(functions[inner.callee.string_value()], functions)
+
+
+def put(module: ModuleOp, owners: Iterable[Own]) -> None:
+    """Give layers their own functions; their calls become what they run. Unlike where comments name those
+    that they had."""
+    functions, groups = callees(module), 1 + max(map(group_number, nested([module])))
+    for each in owners:
+        waiting, names = [each.op], set[str]()
+        for op in waiting:
+            if isinstance(op, CallOp):
+                copies = _inlined(op, functions[op.callee.string_value()])
+                renumber_groups(copies, groups)
+                groups = 1 + max(groups, *map(group_number, nested(copies)))
+                waiting += copies
+            elif OWN in op.attributes:
+                name = each.names.get(cast("Slot", python_of(op.attributes[OWN])))
+                if name is not None:
+                    names.add(op.name)
+                    _become(op, name)
+        _check_comments(names, nested(waiting))
+
+
+def _inlined(call: CallOp, function: FuncOp) -> list[Operation]:
+    """What a function runs, in the place of its call."""
+    block = function.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
+    *ops, end = block.ops
+    copies = [op.clone(values) for op in ops]
+    parent = call.parent
+    assert parent is not None
+    parent.insert_ops_before(copies, call)
+    results = [values[value] for value in end.operands]
+    for old, new in zip(call.results, results, strict=True):
+        if old.name_hint:
+            new.name_hint = old.name_hint
+    Rewriter.replace_op(call, [], results)
+    return copies
+
+
+def _become(op: Operation, name: str) -> None:
+    """Let another function take the place of one."""
+    made = (
+        make_context()
+        .get_op(name)
+        .create(
+            operands=op.operands,
+            result_types=[result.type for result in op.results],
+            properties=op.properties,
+            attributes=op.attributes,
+            location=op.location,
+        )
+    )
+    for old, new in zip(op.results, made.results, strict=True):
+        new.name_hint = old.name_hint
+    Rewriter.replace_op(op, [made])
