@@ -9,23 +9,26 @@ becomes
 
 So stencils with borders are written. 66 elements are split elsewhere than 64: nearly all would change places,
 and back. Moved by one, an element a block crosses a border (a halo). A slice that undoes the padding is the
-tensor itself. Dimensions that are whole are cut before they are padded.
+tensor itself. Dimensions that are whole are cut before they are padded. Padding by less than nothing is a
+slice. The derivative of such a stencil is one of a sum of padded tensors: a sum of slices, each of which is a
+tensor moved.
 """
 
 from __future__ import annotations
 
-from typing import cast
-
+from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.derive import op_class
+from shardc.dialects.makers import erase_unused, owner
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.snapshot import Snapshot
-from shardc.dialects.types import attr_of_type
-from shardc.graph import Node, TensorType, walk
-from shardc.ops import hlo
+from shardc.dialects.types import attr_of_type, type_of
+from shardc.graph import TensorType, walk
+from shardc.layout import Sharding
+from shardc.ops import Trait, has, hlo
 from shardc.ops.definition import OpDef
 from shardc.passes.graph_pass import GraphPass
 
@@ -39,49 +42,132 @@ class FoldPadding(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap = shared.snapshot()
-        nodes = [node for f in snap.graph.functions.values() for node in walk(f.body)]
-        padded = {node.results[0]: node for node in nodes if node.name == hlo.pad.name}
-        changed = False
-        for node in nodes:
-            pad = padded.get(node.operands[0]) if node.name == hlo.slice_.name else None
-            left = _left(snap, pad, node) if pad else None
-            if pad and left:
-                _replace(snap, pad, node, *left)
-                changed = True
-        for pad in padded.values():
-            if changed and not snap.ops[pad.id].results[0].uses:
-                Rewriter.erase_op(snap.ops[pad.id])
-        return changed
+        padded, cut = dict[SSAValue, _Padded](), dict[SSAValue, None]()
+        for node in (node for f in snap.graph.functions.values() for node in walk(f.body)):
+            if node.name not in (hlo.pad.name, hlo.slice_.name):
+                continue
+            op, sharding = snap.ops[node.id], snap.graph.values[node.results[0]].sharding
+            whole, part = op.operands[0], _part(op)
+            found = _computed(whole, padded) if part and sharding else None
+            if (
+                part
+                and sharding
+                and found
+                and all(_left(padded[each], part, sharding) for each in found.leaves)
+            ):
+                cut[whole] = None
+                value = _moved(op, found, part, sharding, padded)
+                op.results[0].replace_all_uses_with(value)
+                Rewriter.erase_op(op)
+            elif node.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
+                padded[op.results[0]] = _Padded(whole, op.operands[1], *_widths(op))
+        for value in reversed(cut):
+            if owner(value).parent is not None:
+                erase_unused(value)
+        return bool(cut)
 
 
-def _left(snap: Snapshot, pad: Node, node: Node) -> tuple[Ints, Ints] | None:
-    """What a slice leaves of padding, below and above; None if it takes steps, or nothing is split."""
-    low, high, interior = (
-        cast(Ints, pad.attrs[key]) for key in ("edge_padding_low", "edge_padding_high", "interior_padding")
-    )
-    starts, limits = (cast(Ints, node.attrs[key]) for key in ("start_indices", "limit_indices"))
-    sharding = snap.graph.values[node.results[0]].sharding
-    plain = not any(interior) and all(step == 1 for step in cast(Ints, node.attrs["strides"]))
-    if sharding is None or not plain:
-        return None
-    shape = snap.graph.type(pad.results[0]).shape
-    below = tuple(n - start for n, start in zip(low, starts, strict=True))
-    above = tuple(n - (size - limit) for n, size, limit in zip(high, shape, limits, strict=True))
-    split = [dim for dim, each in enumerate(sharding.dims) if each.axes and (low[dim] or high[dim])]
-    kept = all(  # some of the tensor is left
-        size + min(n, 0) + min(m, 0) > 0
-        for size, n, m in zip(snap.graph.type(pad.operands[0]).shape, below, above, strict=True)
-    )
-    return (below, above) if split and kept else None
+class _Padded(Struct, frozen=True):
+    """A value with a fill value around it, in each dimension so many elements below and above; less than none
+    where it is cut."""
+
+    value: SSAValue
+    fill: SSAValue
+    low: Ints
+    high: Ints
+
+    @property
+    def shape(self) -> Ints:
+        """That of the whole."""
+        inside = type_of(self.value.type).shape
+        return tuple(n + size + m for n, size, m in zip(self.low, inside, self.high, strict=True))
 
 
-def _replace(snap: Snapshot, pad: Node, node: Node, below: Ints, above: Ints) -> None:
-    """Put what is left of the padding in the place of a slice."""
-    old, value = snap.ops[node.id], snap.ssa[pad.operands[0]]
-    sharding = snap.graph.values[node.results[0]].sharding
-    assert sharding is not None
-    whole = [not dim.axes for dim in sharding.dims]
-    type = snap.graph.type(pad.operands[0])
+class _Part(Struct, frozen=True):
+    """Where a part of a tensor begins and ends in each dimension."""
+
+    starts: Ints
+    limits: Ints
+
+
+def _part(op: Operation) -> _Part | None:
+    """What a slice takes of its operand, or padding by less than nothing; None of others, and of slices that
+    take steps."""
+    if op.name == hlo.slice_.name and all(step == 1 for step in _ints(op, "strides")):
+        return _Part(_ints(op, "start_indices"), _ints(op, "limit_indices"))
+    if op.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
+        low, high = _widths(op)
+        if max((*low, *high), default=0) <= 0:
+            shape = type_of(op.operands[0].type).shape
+            ends = (size + n for size, n in zip(shape, high, strict=True))
+            return _Part(tuple(-n for n in low), tuple(ends))
+    return None
+
+
+class _Computed(Struct, frozen=True):
+    """A value, the operations that compute it element by element, last ones first, and what of."""
+
+    value: SSAValue
+    ops: list[Operation]
+    leaves: list[SSAValue]
+
+
+def _computed(value: SSAValue, padded: dict[SSAValue, _Padded]) -> _Computed | None:
+    """How a value is computed of padded tensors, each step for the next alone; None if it is not."""
+    found, due = _Computed(value, [], []), [value]
+    while due:
+        value = due.pop()
+        if value in padded:
+            found.leaves.append(value)
+        elif isinstance(value, OpResult) and has(value.op.name, Trait.ELEMENTWISE) and value.has_one_use():
+            found.ops.append(value.op)
+            due += reversed(value.op.operands)
+        else:
+            return None
+    return found
+
+
+def _left(padded: _Padded, part: _Part, sharding: Sharding) -> _Padded | None:
+    """What a part of a padded tensor is; None if nothing is split, or nothing of the tensor is left."""
+    low, high = padded.low, padded.high
+    below = tuple(n - start for n, start in zip(low, part.starts, strict=True))
+    above = tuple(n - (m - end) for n, m, end in zip(high, padded.shape, part.limits, strict=True))
+    split = any(each.axes and (low[dim] or high[dim]) for dim, each in enumerate(sharding.dims))
+    inside = type_of(padded.value.type).shape
+    kept = all(size + min(n, 0) + min(m, 0) > 0 for size, n, m in zip(inside, below, above, strict=True))
+    return _Padded(padded.value, padded.fill, below, above) if split and kept else None
+
+
+def _moved(
+    old: Operation, found: _Computed, part: _Part, sharding: Sharding, padded: dict[SSAValue, _Padded]
+) -> SSAValue:
+    """A part of a value, computed before an old operation. What is padded then is known to be."""
+    shape, whole = type_of(old.results[0].type).shape, [not dim.axes for dim in sharding.dims]
+    new = dict[SSAValue, SSAValue]()
+    for leaf in found.leaves:
+        left = _left(padded[leaf], part, sharding)
+        assert left is not None
+        new[leaf] = made = _what_is_left(old, left, whole)
+        if made is not left.value:
+            padded[made] = left
+    for op in reversed(found.ops):
+        made = type(op).create(
+            operands=[new[operand] for operand in op.operands],
+            result_types=[attr_of_type(replace(type_of(each.type), shape=shape)) for each in op.results],
+            properties=dict(op.properties),
+            attributes={**op.attributes, **old.attributes},
+            location=op.location,
+        )
+        Rewriter.insert_op(made, InsertPoint.before(old))
+        new[op.results[0]] = made.results[0]
+        made.results[0].name_hint = op.results[0].name_hint
+    return new[found.value]
+
+
+def _what_is_left(old: Operation, left: _Padded, whole: list[bool]) -> SSAValue:
+    """The padding that is left, of a tensor whose `whole` dimensions are cut before."""
+    value, below, above = left.value, left.low, left.high
+    type = type_of(value.type)
     cuts = [
         (max(-n, 0), max(-m, 0)) if here else (0, 0) for n, m, here in zip(below, above, whole, strict=True)
     ]
@@ -96,12 +182,20 @@ def _replace(snap: Snapshot, pad: Node, node: Node, below: Ints, above: Ints) ->
     low = tuple(n + cut for n, (cut, _) in zip(below, cuts, strict=True))
     high = tuple(n + cut for n, (_, cut) in zip(above, cuts, strict=True))
     if any((*low, *high)):
-        fill, result = snap.ssa[pad.operands[1]], snap.graph.type(node.results[0])
-        none = (0,) * type.rank
+        result, none = replace(type, shape=type_of(old.results[0].type).shape), (0,) * type.rank
         amounts = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": none}
-        value = _made(hlo.pad, old, [value, fill], result, **amounts)
-    old.results[0].replace_all_uses_with(value)
-    Rewriter.erase_op(old)
+        value = _made(hlo.pad, old, [value, left.fill], result, **amounts)
+    return value
+
+
+def _widths(op: Operation) -> tuple[Ints, Ints]:
+    return _ints(op, "edge_padding_low"), _ints(op, "edge_padding_high")
+
+
+def _ints(op: Operation, key: str) -> Ints:
+    attr = op.properties[key]
+    assert isinstance(attr, DenseArrayBase)
+    return tuple(int(number) for number in attr.iter_values())
 
 
 def _made(

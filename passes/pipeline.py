@@ -144,6 +144,20 @@ def run_to(
             verify(module)
 
 
+def shard(module: ModuleOp, options: Options) -> bool:
+    """Take a module to the stage "sharded", unless layers of it are taken out on the way from text to a
+    device's program; whether it was. If not, it is left on the way."""
+    entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
+    at = [entry.name for entry in entries].index(FOLDING[0])
+    run = _Run(SharedGraph(module, checked=False), options, False)
+    with no_garbage_collection():
+        run.plainly(entries[:at])
+        if run.fold(entries[at]):
+            return False
+        run.plainly(entries[at + 1 :])
+    return True
+
+
 def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = None) -> None:
     """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out.
 
@@ -186,9 +200,8 @@ class _Run(Struct, frozen=True):
         across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
         unfolds, after = entries[after], after if across is None else across
         self.plainly(entries[:at])
-        tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
-        self._one(entries[at].load()(**{**self.options.get(entries[at].name, {}), "told": whole.append}))
-        if not whole:
+        tops = list(self.shared.module.body.block.ops)
+        if not self.fold(entries[at]):
             self.plainly(entries[at:])
             return
         unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
@@ -210,6 +223,12 @@ class _Run(Struct, frozen=True):
             for each in warnings:
                 warn(each.message, each.loc, each.hint)
             self.plainly(entries[after:])
+
+    def fold(self, entry: Entry) -> bool:
+        """Take layers out where that is worth it; whether any were."""
+        whole = list[Operation]()
+        self._one(entry.load()(**{**self.options.get(entry.name, {}), "told": whole.append}))
+        return bool(whole)
 
     def _remembering(self, entries: Sequence[Entry]) -> None:
         """Run passes on a folded program, or take what they made of it in an earlier compilation."""

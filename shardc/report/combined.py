@@ -37,8 +37,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
-from shardc.passes.fold_layers import WORTH
-from shardc.passes.pipeline import READING, run_to, saying
+from shardc.passes.pipeline import READING, run_to, saying, shard
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
@@ -105,12 +104,10 @@ def plans(
     module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False
 ) -> Iterator[tuple[str, Tried]]:
     """The plans, each with its name; none that gathers first where memory is `bound`."""
-    start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
-    if size < WORTH:  # else equal layers are taken out, on the way from ir alone
-        stage = "sharded"
-        with collecting():
-            run_to(make_context(), start, stage, options=options)
-
+    start, stage, size = module.clone(), "sharded", sum(1 for _ in module.walk())
+    with collecting():
+        if not shard(start, options):
+            start, stage = module, "ir"  # equal layers are taken out, on the way from there alone
     known = dict[Hashable, Tried]()
 
     def tried(counted: Counted, begin: Tried | None = None) -> Tried:

@@ -75,3 +75,18 @@ func.func @stays(%x: tensor<8x2xf32>, %y: tensor<1x2xf32>) -> (tensor<8x2xf32>, 
   %7 = stablehlo.slice %6 [1:9, 0:2] : (tensor<9x2xf32>) -> tensor<8x2xf32>
   return %1, %0, %3, %5, %7 : tensor<8x2xf32>, tensor<9x2xf32>, tensor<4x2xf32>, tensor<9x1xf32>, tensor<8x2xf32>
 }
+
+// -----
+
+// What has no elements is joined by nobody: the border of columns that `jnp.pad` leaves.
+// CHECK-LABEL: @nothing
+// CHECK-NOT: concatenate
+// CHECK: [[CUT:%.*]] = stablehlo.slice %x [1:8, 0:2]
+// CHECK: return [[CUT]]
+sdy.mesh @ring = <["r"=4]>
+func.func @nothing(%x: tensor<8x2xf32>) -> tensor<7x2xf32> {
+  %0 = stablehlo.slice %x [0:8, 0:0] : (tensor<8x2xf32>) -> tensor<8x0xf32>
+  %1 = stablehlo.concatenate %0, %x, %0, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<8x0xf32>, tensor<8x2xf32>, tensor<8x0xf32>) -> tensor<8x2xf32>
+  %2 = stablehlo.slice %1 [1:8, 0:2] : (tensor<8x2xf32>) -> tensor<7x2xf32>
+  return %2 : tensor<7x2xf32>
+}
