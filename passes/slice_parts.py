@@ -13,7 +13,8 @@ becomes
 Stencils on a tensor that wraps around, or repeats its border, are so written, and windows that roll. 9
 elements are split elsewhere than 8: nearly all would change places, and back. Of slices that are joined
 `join-slices` sees the roll. A concatenation that is used whole, too, stays. One of a tensor and of nothing,
-as `jnp.pad` writes them for dimensions that it leaves, is the tensor.
+as `jnp.pad` writes them for dimensions that it leaves, is the tensor. Along a dimension that is whole a slice
+of one part alone is one of that part, and what made the others for nobody else goes.
 """
 
 from __future__ import annotations
@@ -50,8 +51,10 @@ class SliceParts(GraphPass):
         snap = shared.snapshot()
         every = _concatenations(snap)
         left = [node for node in every if not _joins_nothing(snap.ops[node.id])]
-        joined = [node for node in reversed(left) if is_split_along(snap.graph, node)]
-        cut = any([_cut(snap.ops[node.id], cast(int, node.attrs["dimension"])) for node in joined])
+        cut = False
+        for node in reversed(left):
+            op, dim = snap.ops[node.id], cast(int, node.attrs["dimension"])
+            cut |= _cut(op, dim) if is_split_along(snap.graph, node) else _slice_one(op, dim)
         return cut or len(left) < len(every)
 
 
@@ -124,14 +127,34 @@ def _cut(concatenate: Operation, dim: int) -> bool:
     return True
 
 
+def _slice_one(concatenate: Operation, dim: int) -> bool:
+    """Slice one part of a concatenation where a slice takes of that alone."""
+    changed = False
+    for use in [*concatenate.results[0].uses]:
+        taken = _Range.of(use.operation)
+        parts = taken and _taken(concatenate, taken, dim)
+        if parts and len(parts) == 1:
+            use.operation.results[0].replace_all_uses_with(_slice(*parts[0], use.operation))
+            Rewriter.erase_op(use.operation)
+            changed = True
+    if changed:
+        erase_unused(concatenate.results[0])
+    return changed
+
+
 def _parts(concatenate: Operation, taken: _Range, dim: int, old: Operation) -> list[SSAValue]:
     """What is taken of each operand of which anything is."""
-    parts, first = list[SSAValue](), 0
+    return [_slice(operand, within, old) for operand, within in _taken(concatenate, taken, dim)]
+
+
+def _taken(concatenate: Operation, taken: _Range, dim: int) -> list[tuple[SSAValue, _Range]]:
+    """The operands of which something is taken, and what."""
+    parts, first = list[tuple[SSAValue, _Range]](), 0
     for operand in concatenate.operands:
         size = type_of(operand.type).shape[dim]
         within = taken.within(dim, first, size)
         if within is not None:
-            parts.append(_slice(operand, within, old))
+            parts.append((operand, within))
         first += size
     return parts
 
