@@ -17,7 +17,6 @@ tensor moved.
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.structs import replace
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -47,16 +46,9 @@ class FoldPadding(GraphPass):
             if node.name not in (hlo.pad.name, hlo.slice_.name):
                 continue
             op, sharding = snap.ops[node.id], snap.graph.values[node.results[0]].sharding
-            whole, part = op.operands[0], _part(op)
-            found = _computed(whole, padded) if part and sharding else None
-            if (
-                part
-                and sharding
-                and found
-                and all(_left(padded[each], part, sharding) for each in found.leaves)
-            ):
+            value, whole = _moved(op, sharding, padded), op.operands[0]
+            if value is not None:
                 cut[whole] = None
-                value = _moved(op, found, part, sharding, padded)
                 op.results[0].replace_all_uses_with(value)
                 Rewriter.erase_op(op)
             elif node.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
@@ -105,7 +97,7 @@ def _part(op: Operation) -> _Part | None:
 
 
 class _Computed(Struct, frozen=True):
-    """A value, the operations that compute it element by element, last ones first, and what of."""
+    """A value, the operations that compute it element by element, last ones first, and of what."""
 
     value: SSAValue
     ops: list[Operation]
@@ -138,22 +130,27 @@ def _left(padded: _Padded, part: _Part, sharding: Sharding) -> _Padded | None:
     return _Padded(padded.value, padded.fill, below, above) if split and kept else None
 
 
-def _moved(
-    old: Operation, found: _Computed, part: _Part, sharding: Sharding, padded: dict[SSAValue, _Padded]
-) -> SSAValue:
-    """A part of a value, computed before an old operation. What is padded then is known to be."""
+def _moved(old: Operation, sharding: Sharding | None, padded: dict[SSAValue, _Padded]) -> SSAValue | None:
+    """The part that an operation takes of what is computed of padded tensors, made before it of what is left
+    of them; None of others. What is padded then is known to be."""
+    part = _part(old)
+    found = _computed(old.operands[0], padded) if part and sharding else None
+    if part is None or sharding is None or found is None:
+        return None
+    left = {leaf: _left(padded[leaf], part, sharding) for leaf in found.leaves}
+    if not all(left.values()):
+        return None
     shape, whole = type_of(old.results[0].type).shape, [not dim.axes for dim in sharding.dims]
     new = dict[SSAValue, SSAValue]()
-    for leaf in found.leaves:
-        left = _left(padded[leaf], part, sharding)
-        assert left is not None
-        new[leaf] = made = _what_is_left(old, left, whole)
-        if made is not left.value:
-            padded[made] = left
+    for leaf, each in left.items():
+        assert each is not None
+        new[leaf] = made = _what_is_left(old, each, whole)
+        if made is not each.value:
+            padded[made] = each
     for op in reversed(found.ops):
         made = type(op).create(
             operands=[new[operand] for operand in op.operands],
-            result_types=[attr_of_type(replace(type_of(each.type), shape=shape)) for each in op.results],
+            result_types=[attr_of_type(type_of(each.type).with_shape(shape)) for each in op.results],
             properties=dict(op.properties),
             attributes={**op.attributes, **old.attributes},
             location=op.location,
@@ -182,7 +179,7 @@ def _what_is_left(old: Operation, left: _Padded, whole: list[bool]) -> SSAValue:
     low = tuple(n + cut for n, (cut, _) in zip(below, cuts, strict=True))
     high = tuple(n + cut for n, (_, cut) in zip(above, cuts, strict=True))
     if any((*low, *high)):
-        result, none = replace(type, shape=type_of(old.results[0].type).shape), (0,) * type.rank
+        result, none = type.with_shape(type_of(old.results[0].type).shape), (0,) * type.rank
         amounts = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": none}
         value = _made(hlo.pad, old, [value, left.fill], result, **amounts)
     return value
