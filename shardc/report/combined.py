@@ -13,7 +13,7 @@ program is quickest, all combined:
   and all;
 * AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so, and of
   a larger program what becomes one in the plan with divided tensors; of such a one then, while plans get
-  quicker and something else becomes one in them, from there on;
+  quicker and something else becomes one in them, from there on, or from the quickest if that is another;
 * JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
   one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway;
 * ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
@@ -137,8 +137,9 @@ def plans(
     def both(plan: Tried) -> tuple[Combined, ...]:
         return with_sums(learn([*plan.found, *lacking(plan.found, divided.found)]))
 
-    shares, back = learn(begun.found) if size <= SMALL else both(begun), False
-    for found in _followed(begun, shares, lambda plan, shares: tried(Counted(shares), plan), size > SMALL):
+    counted, back = both if size > SMALL else lambda plan: learn(plan.found), False
+    turns = TURNS if size > SMALL else 1
+    for found in _followed(begun, best, counted, lambda plan, shares: tried(Counted(shares), plan), turns):
         yield AGAIN, found
         best, back = _quicker(best, found), found.took == begun.took and begun is not divided
     if best.spent:
@@ -180,20 +181,26 @@ def _quicker(first: Tried, other: Tried) -> Tried:
 
 def _followed(
     plan: Tried,
-    shares: tuple[Combined, ...],
+    best: Tried,
+    counted: Callable[[Tried], tuple[Combined, ...]],
     again: Callable[[Tried, tuple[Combined, ...]], Tried],
-    large: bool,
+    turns: int,
 ) -> Iterator[Tried]:
-    """A plan that begins at a first one and counts on these shares; of a large program then others, each from
-    the one before and counting on what became one in it, up to TURNS, which end where one is little quicker,
-    and where what becomes one in it is what it counted on."""
-    for _ in range(TURNS if large else 1):
+    """A plan that begins at a first one and has what is `counted` on there; then others, so many in all, each
+    from the one before and counting on what became one in it, which end where one is little quicker, and
+    where what becomes one in it is what it counted on. Where the first is no quicker than the best one that
+    is known, they go on from that."""
+    shares = counted(plan)
+    for _ in range(turns):
         found = again(plan, shares)
         yield found
         learnt = learn(found.found)
-        if found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
+        if found.took >= best.took and plan is not best:
+            plan, shares = best, counted(best)
+        elif found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
             return
-        plan, shares = found, with_sums(learnt)
+        else:
+            plan, shares, best = found, with_sums(learnt), found
 
 
 class _Again(Exception):

@@ -279,18 +279,18 @@ def test_data_may_come_before_state(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("took", "parts", "large", "best", "made"),
+    ("took", "parts", "turns", "best", "made"),
     [
-        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], True, 30, 3),  # so many turns
-        ([50, 60], [3.0, 2.0, 2.5], True, 50, 2),
-        ([95, 60], [3.0, 2.0], True, 95, 1),  # little quicker than where it begins
-        ([50, 40], [3.0, 3.0], True, 50, 1),  # what was counted on
-        ([50, 40], [3.0, 1.0, 1.0], True, 40, 2),  # all of them became one
-        ([50, 40], [3.0, 2.0], False, 50, 1),  # of a small program
+        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], 3, 30, 3),  # so many turns
+        ([50, 60], [3.0, 2.0, 2.5], 3, 50, 2),
+        ([95, 60], [3.0, 2.0], 3, 95, 1),  # little quicker than where it begins
+        ([50, 40], [3.0, 3.0], 3, 50, 1),  # what was counted on
+        ([50, 40], [3.0, 1.0, 1.0], 3, 40, 2),  # all of them became one
+        ([50, 40], [3.0, 2.0], 1, 50, 1),  # of a small program
     ],
 )
 def test_plans_follow_each_other_while_they_get_quicker(
-    took: list[int], parts: list[float], large: bool, best: int, made: int
+    took: list[int], parts: list[float], turns: int, best: int, made: int
 ) -> None:
     sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
     begun = list[Tried]()
@@ -301,9 +301,31 @@ def test_plans_follow_each_other_while_they_get_quicker(
         return Tried({}, took[len(begun) - 1], (sums[min(len(begun), len(sums) - 1)],))
 
     first = Tried({}, 100, (sums[0],))
-    found = [plan.took for plan in combined._followed(first, (sums[0],), again, large)]
+    found = [plan.took for plan in combined._followed(first, first, lambda plan: plan.found, again, turns)]
     assert (min(found), len(begun)) == (best, made)
     assert [plan.took for plan in begun] == [100, *took][:made]
+
+
+@pytest.mark.parametrize(
+    ("took", "begun"),
+    [
+        ([90, 40, 30], [100, 80, 40]),  # the first one is no quicker than the best that is known
+        ([70, 40, 30], [100, 70, 40]),
+        ([90, 79, 30], [100, 80]),  # and the next one little
+    ],
+)
+def test_plans_go_on_from_the_quickest(took: list[int], begun: list[int]) -> None:
+    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in (3.0, 2.0, 2.5, 1.5)]
+    left, asked = list(zip(took, sums[1:], strict=True)), list[int]()
+
+    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
+        asked.append(plan.took)
+        took, share = left.pop(0)
+        return Tried({}, took, (share,))
+
+    divided, best = Tried({}, 100, (sums[0],)), Tried({}, 80, ())
+    assert [*combined._followed(divided, best, lambda plan: plan.found, again, 3)]
+    assert asked == begun
 
 
 def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
