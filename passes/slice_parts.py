@@ -14,7 +14,8 @@ Stencils on a tensor that wraps around, or repeats its border, are so written, a
 elements are split elsewhere than 8: nearly all would change places, and back. Of slices that are joined
 `join-slices` sees the roll. A concatenation that is used whole, too, stays. One of a tensor and of nothing,
 as `jnp.pad` writes them for dimensions that it leaves, is the tensor. Along a dimension that is whole a slice
-of one part alone is one of that part, and what made the others for nobody else goes.
+of one part alone is one of that part, and what made the others for nobody else goes. Integers stay: the words
+of a key of random numbers are so joined and taken apart, by which it is known.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.dialects.types import attr_of_type, type_of
-from shardc.graph import Node, TensorType, walk
+from shardc.graph import Node, TensorType, is_inexact, walk
 from shardc.ops import hlo
 from shardc.ops.definition import OpDef
 from shardc.passes.graph_pass import GraphPass
@@ -128,7 +129,9 @@ def _cut(concatenate: Operation, dim: int) -> bool:
 
 
 def _slice_one(concatenate: Operation, dim: int) -> bool:
-    """Slice one part of a concatenation where a slice takes of that alone."""
+    """Slice one part of a concatenation where a slice takes of that alone, and not of words of keys."""
+    if not is_inexact(type_of(concatenate.results[0].type).dtype):
+        return False
     changed = False
     for use in [*concatenate.results[0].uses]:
         taken = _Range.of(use.operation)

@@ -176,14 +176,10 @@ def least(found: dict[str, list[Tried]], *but: str) -> int:
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(EXPERTS, monkeypatch)
-    assert list(found) == ["propagated", "data first", "gathered", "again", "joining", "ends"]
+    assert list(found) == ["propagated", "data first", "gathered", "again", "joining"]
     cost = shardc.cost(EXPERTS, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == least(found)
-    assert (
-        least(found)
-        < least(found, "again", "joining", "ends")
-        < least(found, "again", "joining", "ends", "gathered")
-    )
+    assert least(found) < least(found, "again", "joining") < least(found, "again", "joining", "gathered")
 
 
 def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,17 +225,6 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     found = [*combined._gathered(propagated, placed, ["a", "b", "c", "d"])]
     assert min(plan.took for plan in found) == 45
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
-
-
-def test_less_is_looked_for_where_the_search_comes_back_to_whole_tensors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = tried(SMALL, monkeypatch)
-    assert list(found) == ["propagated", "gathered", "again", "joining"]
-    assert found["again"][0].took == found["gathered"][0].took
-    found = tried(STEP, monkeypatch)  # here to the plan of propagation
-    assert list(found) == ["propagated", "gathered", "again", "joining", "ends"]
-    assert found["again"][0].took == found["propagated"][0].took
 
 
 def test_a_large_program_is_followed_from_the_plan_with_divided_tensors(
@@ -309,13 +294,15 @@ def test_plans_follow_each_other_while_they_get_quicker(
 @pytest.mark.parametrize(
     ("took", "begun"),
     [
-        ([90, 40, 30], [100, 80, 40]),  # the first one is no quicker than the best that is known
-        ([70, 40, 30], [100, 70, 40]),
+        ([90, 40, 30, 20], [100, 80, 40, 30]),  # the first one is no quicker than the best that is known
+        ([70, 69, 40, 39], [100, 70, 80, 40]),
         ([90, 79, 30], [100, 80]),  # and the next one little
     ],
 )
 def test_plans_go_on_from_the_quickest(took: list[int], begun: list[int]) -> None:
-    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in (3.0, 2.0, 2.5, 1.5)]
+    """Where that is not the one with divided tensors."""
+    parts = (3.0, 2.0, 2.5, 1.5, 1.25)
+    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
     left, asked = list(zip(took, sums[1:], strict=True)), list[int]()
 
     def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
@@ -415,7 +402,7 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     with collecting():
         module, machine = read(SMALL, options), load("h100-infiniband")
         found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
-    assert found == ["propagated", "again", "joining", "ends"]
+    assert found == ["propagated", "again", "joining"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
