@@ -18,16 +18,23 @@ Where all of a dimension is taken, or given, it is not indexed:
 becomes
 
     %0 = "stablehlo.gather"(%a, %i) <start_index_map = [0], slice_sizes = [1, 8], …>
+
+What is taken at one known place is a slice: the derivative of `x.at[1:-1].add(y)` gathers so.
 """
 
 from __future__ import annotations
 
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
 from shardc.dialects.build import IRBuilder
+from shardc.dialects.locations import location_of
 from shardc.dialects.makers import erase_unused
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.batching import batched
+from shardc.rewrite.known_places import slice_of_gather
 from shardc.rewrite.unindexed import unindexed
 
 
@@ -41,8 +48,19 @@ class BatchIndices(GraphPass):
         builder, changed = IRBuilder(shared.module), False
         for op in ops:
             indices = op.operands[len(op.results)]
-            given = [rewrite(op, builder) for rewrite in (unindexed, batched)]
-            if any(given):
+            if _sliced(op, builder) or any([rewrite(op, builder) for rewrite in (unindexed, batched)]):
                 erase_unused(indices)
                 changed = True
         return changed
+
+
+def _sliced(op: Operation, builder: IRBuilder) -> bool:
+    """Put a slice in the place of a gather at one known place; whether it was one."""
+    with builder.at(location_of(op.location)):
+        taken = slice_of_gather(op, builder)
+    if taken is None:
+        return False
+    taken.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(taken)
+    Rewriter.erase_op(op)
+    return True

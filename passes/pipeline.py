@@ -57,10 +57,10 @@ PIPELINE = (
     Entry("sharded", "check"),
     Entry("collectives", "require-rules"),
     Entry("collectives", "drop-unused"),
+    Entry("collectives", "join-padded"),
     Entry("collectives", "slice-parts"),
     Entry("collectives", "fold-padding"),
     Entry("collectives", "update-in-shape"),
-    Entry("collectives", "join-padded"),
     Entry("collectives", "join-slices"),
     Entry("collectives", "reduce-in-shape"),
     Entry("collectives", "insert-reshards"),
@@ -144,6 +144,20 @@ def run_to(
             verify(module)
 
 
+def shard(module: ModuleOp, options: Options) -> bool:
+    """Take a module to the stage "sharded", unless layers of it are taken out on the way from text to a
+    device's program; whether it was. If not, it is left on the way."""
+    entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
+    at = [entry.name for entry in entries].index(FOLDING[0])
+    run = _Run(SharedGraph(module, checked=False), options, False)
+    with no_garbage_collection():
+        run.plainly(entries[:at])
+        if run.fold(entries[at]):
+            return False
+        run.plainly(entries[at + 1 :])
+    return True
+
+
 def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = None) -> None:
     """Run the pass COMPUTING on a module that run_to took to the end without it; verify what comes out.
 
@@ -186,13 +200,10 @@ class _Run(Struct, frozen=True):
         across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
         unfolds, after = entries[after], after if across is None else across
         self.plainly(entries[:at])
-        said = self.options.get(entries[at].name, {})
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         for functions in (True, False):
-            tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
-            fold = entries[at].load()(**{"functions": functions, **said, "told": whole.append})
-            self._one(fold)
-            if not whole:
+            tops = list(self.shared.module.body.block.ops)
+            if not self.fold(entries[at], functions):
                 break
             differ = has_own(self.shared.module)
             unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
@@ -221,6 +232,12 @@ class _Run(Struct, frozen=True):
         for name in NOTED:
             self.shared.module.attributes.pop(name, None)
         self.shared.drop()
+
+    def fold(self, entry: Entry, functions: bool = True) -> bool:
+        """Take layers out where that is worth it, also those of other `functions`; whether any were."""
+        whole, said = list[Operation](), self.options.get(entry.name, {})
+        self._one(entry.load()(**{"functions": functions, **said, "told": whole.append}))
+        return bool(whole)
 
     def _remembering(self, entries: Sequence[Entry]) -> None:
         """Run passes on a folded program, or take what they made of it in an earlier compilation."""

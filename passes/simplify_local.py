@@ -128,10 +128,8 @@ def _condition(op: Operation) -> SSAValue | None:
             continue
         (condition,) = made.operands
         pairs = [(each, number) if place == 0 else (number, each) for each in (0, 1)]
-        if type_of(condition.type).dtype == "bool" and [bool(direction(*pair)) for pair in pairs] == [
-            False,
-            True,
-        ]:
+        told = [bool(direction(*pair)) for pair in pairs]
+        if type_of(condition.type).dtype == "bool" and told == [False, True]:
             return condition
     return None
 
@@ -155,6 +153,11 @@ def _unpadded(op: Operation) -> SSAValue | None:
     keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
     widths = [cast("tuple[int, ...]", python_of(_attribute(op, key))) for key in keys]
     return None if any(map(any, widths)) else op.operands[0]
+
+
+def _unturned(op: Operation) -> SSAValue | None:
+    (value,), dims = op.operands, cast("tuple[int, ...]", python_of(_attribute(op, "dimensions")))
+    return value if all(type_of(value.type).shape[dim] == 1 for dim in dims) else None
 
 
 def _times_one(op: Operation) -> SSAValue | None:
@@ -282,6 +285,7 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.pad.name: _unpadded,
     hlo.reduce.name: _over_nothing,
     hlo.reshape.name: _same_type,
+    hlo.reverse.name: _unturned,
     hlo.select.name: _chosen,
     hlo.slice_.name: _same_type,
     hlo.subtract.name: _minus_zero,

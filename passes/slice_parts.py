@@ -12,7 +12,10 @@ becomes
 
 Stencils on a tensor that wraps around, or repeats its border, are so written, and windows that roll. 9
 elements are split elsewhere than 8: nearly all would change places, and back. Of slices that are joined
-`join-slices` sees the roll. A concatenation that is used whole, too, stays.
+`join-slices` sees the roll. A concatenation that is used whole, too, stays. One of a tensor and of nothing,
+as `jnp.pad` writes them for dimensions that it leaves, is the tensor. Along a dimension that is whole a slice
+of one part alone is one of that part, and what made the others for nobody else goes. Integers stay: the words
+of a key of random numbers are so joined and taken apart, by which it is known.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.dialects.types import type_of
-from shardc.graph import walk
+from shardc.graph import Node, is_inexact, walk
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.remade import made_before
@@ -44,18 +47,29 @@ class SliceParts(GraphPass):
     name = "slice-parts"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        joined = _split_concatenations(shared.snapshot())
-        return any([_cut(concatenate, dim) for concatenate, dim in reversed(joined)])
+        snap = shared.snapshot()
+        every = _concatenations(snap)
+        left = [node for node in every if not _joins_nothing(snap.ops[node.id])]
+        cut = False
+        for node in reversed(left):
+            op, dim = snap.ops[node.id], cast(int, node.attrs["dimension"])
+            cut |= _cut(op, dim) if is_split_along(snap.graph, node) else _slice_one(op, dim)
+        return cut or len(left) < len(every)
 
 
-def _split_concatenations(snap: Snapshot) -> list[tuple[Operation, int]]:
-    """Concatenations along a dimension that is split, with its number, in the order of the program."""
+def _concatenations(snap: Snapshot) -> list[Node]:
+    """All of a module, in the order of the program."""
     nodes = (node for function in snap.graph.functions.values() for node in walk(function.body))
-    return [
-        (snap.ops[node.id], cast(int, node.attrs["dimension"]))
-        for node in nodes
-        if node.name == hlo.concatenate.name and is_split_along(snap.graph, node)
-    ]
+    return [node for node in nodes if node.name == hlo.concatenate.name]
+
+
+def _joins_nothing(concatenate: Operation) -> bool:
+    """Whether a concatenation is of one tensor and of what has no elements; the tensor takes its place."""
+    parts = [each for each in concatenate.operands if type_of(each.type).size]
+    if len(parts) == 1:
+        concatenate.results[0].replace_all_uses_with(parts[0])
+        erase_unused(concatenate.results[0])
+    return len(parts) == 1
 
 
 class _Range(Struct, frozen=True):
@@ -112,14 +126,36 @@ def _cut(concatenate: Operation, dim: int) -> bool:
     return True
 
 
+def _slice_one(concatenate: Operation, dim: int) -> bool:
+    """Slice one part of a concatenation where a slice takes of that alone, and not of words of keys."""
+    if not is_inexact(type_of(concatenate.results[0].type).dtype):
+        return False
+    changed = False
+    for use in [*concatenate.results[0].uses]:
+        taken = _Range.of(use.operation)
+        parts = taken and _taken(concatenate, taken, dim)
+        if parts and len(parts) == 1:
+            use.operation.results[0].replace_all_uses_with(_slice(*parts[0], use.operation))
+            Rewriter.erase_op(use.operation)
+            changed = True
+    if changed:
+        erase_unused(concatenate.results[0])
+    return changed
+
+
 def _parts(concatenate: Operation, taken: _Range, dim: int, old: Operation) -> list[SSAValue]:
     """What is taken of each operand of which anything is."""
-    parts, first = list[SSAValue](), 0
+    return [_slice(operand, within, old) for operand, within in _taken(concatenate, taken, dim)]
+
+
+def _taken(concatenate: Operation, taken: _Range, dim: int) -> list[tuple[SSAValue, _Range]]:
+    """The operands of which something is taken, and what."""
+    parts, first = list[tuple[SSAValue, _Range]](), 0
     for operand in concatenate.operands:
         size = type_of(operand.type).shape[dim]
         within = taken.within(dim, first, size)
         if within is not None:
-            parts.append(_slice(operand, within, old))
+            parts.append((operand, within))
         first += size
     return parts
 
@@ -144,24 +180,14 @@ def _slice(operand: SSAValue, taken: _Range, old: Operation) -> SSAValue:
 
 
 def _plain(value: SSAValue) -> SSAValue:
-    """A value without what leaves it as it is: a repeat of once, a concatenation with no elements."""
-    while True:
-        if made_by(value, hlo.reshape.name) and made_by(owner(value).operands[0], hlo.broadcast_in_dim.name):
-            broadcast = owner(owner(value).operands[0])
-            inner, dims = (
-                broadcast.operands[0],
-                cast(Ints, python_of(broadcast.properties["broadcast_dimensions"])),
-            )
-            if inner.type != value.type or list(dims) != sorted(dims):
-                return value
-        elif made_by(value, hlo.concatenate.name):
-            parts = [each for each in owner(value).operands if type_of(each.type).size]
-            if len(parts) != 1:
-                return value
-            inner = parts[0]
-        else:
-            return value
-        value = inner
+    """A value without repeats of once, which leave it as it is."""
+    while made_by(value, hlo.reshape.name) and made_by(owner(value).operands[0], hlo.broadcast_in_dim.name):
+        broadcast = owner(owner(value).operands[0])
+        dims = cast(Ints, python_of(broadcast.properties["broadcast_dimensions"]))
+        if broadcast.operands[0].type != value.type or list(dims) != sorted(dims):
+            break
+        value = broadcast.operands[0]
+    return value
 
 
 def _joined(parts: Sequence[SSAValue], dim: int, old: Operation) -> SSAValue:

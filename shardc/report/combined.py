@@ -13,11 +13,9 @@ program is quickest, all combined:
   and all;
 * AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so, and of
   a larger program what becomes one in the plan with divided tensors; of such a one then, while plans get
-  quicker and something else becomes one in them, from there on;
+  quicker and something else becomes one in them, from there on, and from the quickest if that is another;
 * JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
-  one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway;
-* ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
-  them; not where the search came back to whole tensors, of which as many as can become one do.
+  one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway.
 """
 
 from __future__ import annotations
@@ -25,20 +23,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
-from shardc.analysis.phases import AFTER, BEFORE
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.ops import spmd
-from shardc.passes.fold_layers import WORTH
-from shardc.passes.pipeline import READING, run_to, saying
+from shardc.passes.pipeline import READING, run_to, saying, shard
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
@@ -50,14 +44,7 @@ PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 PROPAGATED, DATA_FIRST, GATHERED = "propagated", "data first", "gathered"
 PLACED = PROPAGATED, DATA_FIRST, GATHERED
-AGAIN, JOINING, ENDS = "again", "joining", "ends"
-
-JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
-"""What is counted on to become one where nothing shows it, before all products and after them: collectives
-between these wait for each other."""
-
-FOUR = 4
-"""How many of these are taken for one."""
+AGAIN, JOINING = "again", "joining"
 
 SMALL = 200
 """Operations of a program that is solved whole, mostly, so that it hardly matters where a search begins."""
@@ -105,12 +92,10 @@ def plans(
     module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False
 ) -> Iterator[tuple[str, Tried]]:
     """The plans, each with its name; none that gathers first where memory is `bound`."""
-    start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
-    if size < WORTH:  # else equal layers are taken out, on the way from ir alone
-        stage = "sharded"
-        with collecting():
-            run_to(make_context(), start, stage, options=options)
-
+    start, stage, size = module.clone(), "sharded", sum(1 for _ in module.walk())
+    with collecting():
+        if not shard(start, options):
+            start, stage = module, "ir"  # equal layers are taken out, on the way from there alone
     known = dict[Hashable, Tried]()
 
     def tried(counted: Counted, begin: Tried | None = None) -> Tried:
@@ -140,18 +125,15 @@ def plans(
     def both(plan: Tried) -> tuple[Combined, ...]:
         return with_sums(learn([*plan.found, *lacking(plan.found, divided.found)]))
 
-    shares, back = learn(begun.found) if size <= SMALL else both(begun), False
-    for found in _followed(begun, shares, lambda plan, shares: tried(Counted(shares), plan), size > SMALL):
+    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
+        return tried(Counted(shares), plan)
+
+    counted, turns = (both, TURNS) if size > SMALL else (_own, 1)
+    for found in _followed(begun, best, counted, again, turns):
         yield AGAIN, found
-        best, back = _quicker(best, found), found.took == begun.took and begun is not divided
-    if best.spent:
-        found = tried(Counted(sent_anyway(both(best))), best)
-        yield JOINING, found
         best = _quicker(best, found)
-    if size <= SMALL and divided.spent and not back:
-        kinds = product(JOINED, axes, (BEFORE, AFTER))
-        ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
-        yield ENDS, tried(Counted(ends), best)
+    if best.spent:
+        yield JOINING, tried(Counted(sent_anyway(both(best))), best)
 
 
 def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
@@ -177,26 +159,36 @@ def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str])
     yield from of(frozenset(axes))
 
 
+def _own(plan: Tried) -> tuple[Combined, ...]:
+    """What became one in a plan."""
+    return learn(plan.found)
+
+
 def _quicker(first: Tried, other: Tried) -> Tried:
     return other if other.took < first.took else first
 
 
 def _followed(
-    plan: Tried,
-    shares: tuple[Combined, ...],
+    begun: Tried,
+    best: Tried,
+    counted: Callable[[Tried], tuple[Combined, ...]],
     again: Callable[[Tried, tuple[Combined, ...]], Tried],
-    large: bool,
+    turns: int,
 ) -> Iterator[Tried]:
-    """A plan that begins at a first one and counts on these shares; of a large program then others, each from
-    the one before and counting on what became one in it, up to TURNS, which end where one is little quicker,
-    and where what becomes one in it is what it counted on."""
-    for _ in range(TURNS if large else 1):
-        found = again(plan, shares)
-        yield found
-        learnt = learn(found.found)
-        if found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
-            return
-        plan, shares = found, with_sums(learnt)
+    """A plan that begins at a first one and has what is `counted` on there; then others, each from the one
+    before and counting on what became one in it, which end after some turns, where one is little quicker, or
+    none than the best that is known, and where what becomes one in it is what it counted on. Then likewise
+    from that best one, if it is another."""
+    for plan in (best,) if begun is best else (begun, best):
+        shares = counted(plan)
+        for _ in range(turns):
+            found = again(plan, shares)
+            yield found
+            learnt = learn(found.found)
+            late = plan is not best and found.took >= best.took
+            if late or found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
+                break
+            plan, shares = found, with_sums(learnt)
 
 
 class _Again(Exception):

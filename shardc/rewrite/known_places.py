@@ -29,24 +29,26 @@ def slice_of_gather(op: Operation, builder: IRBuilder) -> SSAValue | None:
     attrs = {key: python_of(attr) for key, attr in op.properties.items()}
     dims = cast(GatherDims, attrs["dimension_numbers"])
     vectors = [n for dim, n in enumerate(type_of(places.type).shape) if dim != dims.index_vector_dim]
-    place = splat_of(places)
-    if place is None or prod(vectors) != 1 or dims.operand_batching_dims:
+    if prod(vectors) != 1 or dims.operand_batching_dims:
         return None
     type, sizes = type_of(table.type), cast("tuple[int, ...]", attrs["slice_sizes"])
-    starts = tuple(
-        min(max(int(place), 0), type.shape[dim] - size) if dim in dims.start_index_map else 0
-        for dim, size in enumerate(sizes)
-    )
+    starts = [0] * type.rank
+    for number, dim in enumerate(dims.start_index_map):
+        place = component(places, number, dims.index_vector_dim)
+        if place is None:
+            return None
+        starts[dim] = min(max(place, 0), type.shape[dim] - sizes[dim])
     builder.before(op)
     taken = builder.one(
         hlo.slice_.name,
         table,
         result=TensorType(sizes, type.dtype),
-        start_indices=starts,
+        start_indices=tuple(starts),
         limit_indices=tuple(start + size for start, size in zip(starts, sizes, strict=True)),
         strides=(1,) * len(sizes),
     )
-    return builder.one(hlo.reshape.name, taken, result=type_of(op.results[0].type))
+    result = type_of(op.results[0].type)
+    return taken if type_of(taken.type) == result else builder.one(hlo.reshape.name, taken, result=result)
 
 
 class Box(Struct, frozen=True):

@@ -46,6 +46,17 @@ CASES = {
     "roll": case(lambda x: [jnp.roll(x, 3, 0), jnp.roll(x, -1, 1)], "f32[8@x, 16@y]"),
     "wrap_stencil": case(lambda x: neighbours(jnp.pad(x, 1, mode="wrap")), "f32[8@x, 16@y]"),
     "edge_stencil": case(lambda x: neighbours(jnp.pad(x, 1, mode="edge")), "f32[8@x, 16@y]"),
+    "stencil_derivative": case(
+        lambda x: [
+            jax.grad(lambda u: jnp.sum(jnp.sin(neighbours(jnp.pad(u, 1)))))(x),
+            jax.grad(lambda u: jnp.sum(jnp.sin(u.at[1:-1].add(u[2:] - u[1:-1] * u[:-2]))))(x),
+            jax.grad(lambda u: jnp.sum(jnp.sin(jnp.pad(u, ((3, 0), (0, 0)))[:-3] * u)))(x),
+        ],
+        "f32[8@x, 16@y]",
+    ),
+    "edge_rows": case(
+        lambda x: jnp.diff(jnp.pad(x, ((1, 0), (0, 0)), mode="edge"), axis=0), "f32[8@x, 16@y]"
+    ),
     "window": case(
         lambda x, y: [jnp.concatenate([x, y], 1)[:, 3:], jnp.concatenate([x, y, x], 1)[:, 5:25]],
         "f32[8@x, 16@y]",

@@ -6,8 +6,8 @@ Of an input that is only sliced, the slices are read, of what is made from nothi
 slices, transposes) are made for each chain that uses them: two chains that use one transpose of a tensor read
 the tensor twice. A reduction ends a chain, and so does an update in place: they take elements as they are
 made. So does a reshape whose result is in memory: what is reshaped is there. A reshape of what is in memory
-is no work, or a broadcast that is one, nor a transpose for a product, which reads in any order, or of a
-product's result, which it leaves in any order.
+is no work, or a broadcast that is one, nor a transpose or slice for products alone, which read in any order
+and a part as well as all, or a transpose of a product's result, which it leaves in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -58,6 +58,9 @@ _VIEWS = (
 )
 """They see a part of their operand, or see it in another order, without a copy."""
 
+_READ = tuple(name for name in _VIEWS if name != hlo.broadcast_in_dim.name)
+"""Products read what these see."""
+
 
 def moved(op: Op, fuses: bool = True) -> Moved:
     """The bytes that an operation alone reads of each operand, and writes of each result."""
@@ -81,6 +84,10 @@ def traffic(
             if all(u.id in ops and _goes_on(*ops[u.id], value, fused) for u in users.get(value, [])):
                 fused.add(value)
     nodes = [node for node, _ in ops.values()]
+    seen = _read_in_place(nodes, users)
+    for node in nodes:
+        if node.id in seen and node.operands[0] not in fused:
+            fused.difference_update(node.results)  # it is where its operand is
     free = _from_nothing(nodes) if fuses else set[int]()
     chains = _chains(nodes, makers, users, fused, free)
     wanted: dict[tuple[int, int], list[_Read]] = {}
@@ -95,8 +102,7 @@ def traffic(
     found, lies = dict[int, Traffic](), lying(ops, users)
     for node, op in ops.values():
         own = tuple(index for index in range(len(node.operands)) for _ in range(reads[node.id, index]))
-        using = [user for value in node.results for user in users.get(value, [])]
-        stays = _is_reshape(op) or _is_turned(node, using) or leaves_turned(node, makers, users)
+        stays = node.id in seen or _is_reshape(op) or leaves_turned(node, makers, users)
         found[node.id] = _of(node, own, fused, stays, lies.get(node.id))
     return found
 
@@ -154,9 +160,16 @@ def _once(found: list[_Read]) -> list[_Read]:
     return taken
 
 
-def _is_turned(node: Node, users: list[Node]) -> bool:
-    """Whether a transpose is for products alone, which read its operand in another order."""
-    return node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
+def _read_in_place(program: list[Node], users: Mapping[int, list[Node]]) -> set[int]:
+    """The transposes and slices that are for products alone, which read their operands in another order, or a
+    part of them."""
+    found = set[int]()
+    for node in reversed(program):
+        if node.name in _READ:
+            using = (user for value in node.results for user in users.get(value, []))
+            if all(user.id in found or has(user.name, Trait.PRODUCT) for user in using):
+                found.add(node.id)
+    return found
 
 
 def _is_reshape(op: Op) -> bool:

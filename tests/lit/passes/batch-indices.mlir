@@ -98,3 +98,19 @@ func.func @rows_left_out(%y: tensor<8x4xf32>, %i: tensor<3x1xi32>, %o: tensor<3x
   }) : (tensor<8x4xf32>, tensor<3x2xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>
   return %r : tensor<8x4xf32>
 }
+
+// What is taken at one known place is a slice, clamped as a gather is; at one that is not known it stays.
+// CHECK-LABEL: func.func @known
+// CHECK-NEXT:    [[INNER:%.*]] = stablehlo.slice %y [1:7, 2:4] : (tensor<8x4xf32>) -> tensor<6x2xf32>
+// CHECK-NEXT:    [[LAST:%.*]] = stablehlo.slice %y [7:8, 0:4]
+// CHECK-NEXT:    [[ROW:%.*]] = stablehlo.reshape [[LAST]] : (tensor<1x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    [[OTHER:%.*]] = "stablehlo.gather"(%y, %i)
+// CHECK:         return [[INNER]], [[ROW]], [[OTHER]]
+func.func @known(%y: tensor<8x4xf32>, %i: tensor<1xi32>) -> (tensor<6x2xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %at = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %0 = "stablehlo.gather"(%y, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0, 1]>, slice_sizes = array<i64: 6, 2>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<2xi32>) -> tensor<6x2xf32>
+  %end = stablehlo.constant dense<9> : tensor<1xi32>
+  %1 = "stablehlo.gather"(%y, %end) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 4>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<1xi32>) -> tensor<4xf32>
+  %2 = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 4>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<1xi32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<6x2xf32>, tensor<4xf32>, tensor<4xf32>
+}

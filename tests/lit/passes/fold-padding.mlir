@@ -53,3 +53,49 @@ func.func @whole(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@ring, [{}, {
   %3 = stablehlo.slice %2 [0:4] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>) -> tensor<4xf32>
   return %1, %3 : tensor<8x13xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The derivative of a stencil: padding by less than nothing is a slice, and one of a sum is a sum of slices.
+// CHECK-LABEL: @derivative
+// CHECK-NOT: tensor<10xf32>
+// CHECK: [[UP:%.*]] = stablehlo.pad %g, %zero, low = [1], high = [-1], interior = [0] {{.*}} -> tensor<8xf32>
+// CHECK-NEXT: [[DOWN:%.*]] = stablehlo.pad %h, %zero, low = [-1], high = [1], interior = [0]
+// CHECK-NEXT: [[SUM:%.*]] = stablehlo.add [[UP]], [[DOWN]]
+// CHECK-NEXT: stablehlo.add [[SUM]], %g {{.*}}sdy.sharding
+sdy.mesh @ring = <["r"=4]>
+func.func @derivative(%g: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}, %h: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %g, %zero, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %1 = stablehlo.pad %h, %zero, low = [0], high = [2], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %2 = stablehlo.add %0, %1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %3 = stablehlo.pad %g, %zero, low = [1], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %4 = stablehlo.add %2, %3 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %5 = stablehlo.pad %4, %zero, low = [-1], high = [-1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>, tensor<f32>) -> tensor<8xf32>
+  return %5 : tensor<8xf32>
+}
+
+// -----
+
+// Slices of slices are looked through; a sum that others use, too, or of what is not padded, stays.
+// CHECK-LABEL: @slices
+// CHECK: [[MOVED:%.*]] = stablehlo.pad %x, %zero, low = [-1], high = [1], interior = [0]
+// CHECK: [[USED:%.*]] = stablehlo.add
+// CHECK-SAME: tensor<10xf32>
+// CHECK: stablehlo.slice [[USED]] [1:9]
+// CHECK: [[OTHER:%.*]] = stablehlo.add {{.*}}, %y
+// CHECK: stablehlo.slice [[OTHER]] [1:9]
+// CHECK: return [[MOVED]], [[USED]]
+sdy.mesh @ring = <["r"=4]>
+func.func @slices(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}, %y: tensor<10xf32>) -> (tensor<8xf32>, tensor<10xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [1], high = [1], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %1 = stablehlo.slice %0 [1:10] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>) -> tensor<9xf32>
+  %2 = stablehlo.slice %1 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<9xf32>) -> tensor<8xf32>
+  %3 = stablehlo.pad %x, %zero, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %4 = stablehlo.add %3, %3 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %5 = stablehlo.slice %4 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
+  %6 = stablehlo.add %3, %y {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %7 = stablehlo.slice %6 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
+  return %2, %4, %5, %7 : tensor<8xf32>, tensor<10xf32>, tensor<8xf32>, tensor<8xf32>
+}

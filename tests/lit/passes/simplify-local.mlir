@@ -1,6 +1,7 @@
 // RUN: shardc-opt %s -p simplify-local --no-locations | filecheck %s
 
-// Slices of everything, products with one, reshapes to the same shape: all of it is %x.
+// Slices of everything, products with one, reshapes to the same shape, one element the other way round: all
+// of it is %x.
 // CHECK-LABEL: @identities
 // CHECK-NEXT: stablehlo.tanh %x
 // CHECK-NEXT: func.return
@@ -12,6 +13,15 @@ func.func @identities(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %4 = stablehlo.tanh %3 : tensor<8x4xf32>
   return %4 : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: @turned
+// CHECK-NEXT: [[TURNED:%.*]] = stablehlo.reverse %x, dims = [0, 2]
+// CHECK-NEXT: func.return %x, [[TURNED]]
+func.func @turned(%x: tensor<1x1x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<1x1x4xf32>
+  %1 = stablehlo.reverse %x, dims = [0, 2] : tensor<1x1x4xf32>
+  return %0, %1 : tensor<1x1x4xf32>, tensor<1x1x4xf32>
 }
 
 // Zero changes no integer; added to a float that is -0.0, it does.

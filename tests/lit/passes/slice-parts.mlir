@@ -75,3 +75,39 @@ func.func @stays(%x: tensor<8x2xf32>, %y: tensor<1x2xf32>) -> (tensor<8x2xf32>, 
   %7 = stablehlo.slice %6 [1:9, 0:2] : (tensor<9x2xf32>) -> tensor<8x2xf32>
   return %1, %0, %3, %5, %7 : tensor<8x2xf32>, tensor<9x2xf32>, tensor<4x2xf32>, tensor<9x1xf32>, tensor<8x2xf32>
 }
+
+// -----
+
+// What has no elements is joined by nobody: the border of columns that `jnp.pad` leaves.
+// CHECK-LABEL: @nothing
+// CHECK-NOT: concatenate
+// CHECK: [[CUT:%.*]] = stablehlo.slice %x [1:8, 0:2]
+// CHECK: return [[CUT]]
+sdy.mesh @ring = <["r"=4]>
+func.func @nothing(%x: tensor<8x2xf32>) -> tensor<7x2xf32> {
+  %0 = stablehlo.slice %x [0:8, 0:0] : (tensor<8x2xf32>) -> tensor<8x0xf32>
+  %1 = stablehlo.concatenate %0, %x, %0, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<8x0xf32>, tensor<8x2xf32>, tensor<8x0xf32>) -> tensor<8x2xf32>
+  %2 = stablehlo.slice %1 [1:8, 0:2] : (tensor<8x2xf32>) -> tensor<7x2xf32>
+  return %2 : tensor<7x2xf32>
+}
+
+// -----
+
+// Along a dimension that is whole a slice of one part is one of that part; of two it stays.
+// CHECK-LABEL: @halves
+// CHECK-NOT: tanh
+// CHECK: [[BOTH:%.*]] = stablehlo.concatenate %x, %y, dim = 1
+// CHECK: [[SOME:%.*]] = stablehlo.slice %y [0:8, 1:2]
+// CHECK: [[OF_TWO:%.*]] = stablehlo.slice [[BOTH]] [0:8, 1:3]
+// CHECK: return %x, [[SOME]], [[OF_TWO]], %y
+sdy.mesh @ring = <["r"=4]>
+func.func @halves(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> (tensor<8x2xf32>, tensor<8x1xf32>, tensor<8x2xf32>, tensor<8x2xf32>) {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.slice %0 [0:8, 0:2] : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  %2 = stablehlo.slice %0 [0:8, 3:4] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+  %3 = stablehlo.slice %0 [0:8, 1:3] : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  %4 = stablehlo.tanh %x : tensor<8x2xf32>
+  %5 = stablehlo.concatenate %4, %y, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
+  %6 = stablehlo.slice %5 [0:8, 2:4] : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  return %1, %2, %3, %6 : tensor<8x2xf32>, tensor<8x1xf32>, tensor<8x2xf32>, tensor<8x2xf32>
+}

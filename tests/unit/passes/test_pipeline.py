@@ -25,7 +25,7 @@ from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
 from shardc.passes import pipeline
 from shardc.passes.graph_pass import GraphPass
-from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES, run_to
+from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES, run_to, shard
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ["megatron_mlp", "transformer_layer", "layers"]
@@ -45,6 +45,16 @@ def test_a_pass_is_called_as_the_table_says(name: str) -> None:
 
 def test_stages_have_every_pass() -> None:
     assert [name for names in STAGES.values() for name in names] == [entry.name for entry in PIPELINE]
+
+
+@pytest.mark.parametrize(("worth", "whole"), [(1 << 30, True), (20, False)])
+def test_a_module_is_sharded_where_no_layers_go_out(worth: int, whole: bool) -> None:
+    """It is what `run_to` makes of it; else it is to be taken all the way at once."""
+    text = "def main(x: f32[4]) -> f32[4]:\n" + "    x = tanh(-x * 2)\n" * 40 + "    return x\n"
+    given, expected = (read("mesh ring[r=2]\n\n" + text, "p.shard") for _ in range(2))
+    assert shard(given, {"fold-layers": {"worth": worth}}) is whole
+    run_to(make_context(), expected, "sharded")
+    assert (print_module(given) == print_module(expected)) is whole
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -132,6 +132,13 @@ def test_the_bound_meets_the_plan() -> None:
             ["constant", "dot_general", "add"],
         ),
         ("return tanh(x[:8]) @ y", ["slice", "dot_general", "dot_general"], ["tanh", "dot_general"]),
+        ("return x.T[:8] @ y[:, 8:]", ["dot_general", "dot_general"], ["dot_general"]),
+        ("return tanh(x)[:8] @ y", ["tanh", "dot_general", "dot_general"], ["slice", "dot_general"]),
+        (
+            "s = x[:8]\n    return s @ y, tanh(s)",
+            ["slice", "dot_general", "dot_general", "tanh"],
+            ["slice", "dot_general", "tanh"],
+        ),
         ("return dynamic_update_slice(x, tanh(y[:8]), (0, 0))", ["slice"], ["dynamic_update_slice"]),
         (
             "return dynamic_update_slice(zeros((64, 64)), tanh(y[:8]), (0, 0))",

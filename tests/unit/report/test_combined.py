@@ -135,7 +135,7 @@ def test_the_explanation_says_what_was_counted() -> None:
 
 def test_large_programs_are_tried_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the way from where they come in equal layers are taken out; what is counted on is the same."""
-    monkeypatch.setattr("shardc.report.combined.WORTH", 1)
+    monkeypatch.setattr("shardc.report.combined.shard", lambda module, options: False)
     assert shares_of(STEP, machine="h100-infiniband") == (Combined("all-reduce", ("data",), 4, 1, AFTER),)
 
 
@@ -176,14 +176,10 @@ def least(found: dict[str, list[Tried]], *but: str) -> int:
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(EXPERTS, monkeypatch)
-    assert list(found) == ["propagated", "data first", "gathered", "again", "joining", "ends"]
+    assert list(found) == ["propagated", "data first", "gathered", "again", "joining"]
     cost = shardc.cost(EXPERTS, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == least(found)
-    assert (
-        least(found)
-        < least(found, "again", "joining", "ends")
-        < least(found, "again", "joining", "ends", "gathered")
-    )
+    assert least(found) < least(found, "again", "joining") < least(found, "again", "joining", "gathered")
 
 
 def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,17 +227,6 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
 
 
-def test_less_is_looked_for_where_the_search_comes_back_to_whole_tensors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = tried(SMALL, monkeypatch)
-    assert list(found) == ["propagated", "gathered", "again", "joining"]
-    assert found["again"][0].took == found["gathered"][0].took
-    found = tried(STEP, monkeypatch)  # here to the plan of propagation
-    assert list(found) == ["propagated", "gathered", "again", "joining", "ends"]
-    assert found["again"][0].took == found["propagated"][0].took
-
-
 def test_a_large_program_is_followed_from_the_plan_with_divided_tensors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -279,18 +264,18 @@ def test_data_may_come_before_state(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("took", "parts", "large", "best", "made"),
+    ("took", "parts", "turns", "best", "made"),
     [
-        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], True, 30, 3),  # so many turns
-        ([50, 60], [3.0, 2.0, 2.5], True, 50, 2),
-        ([95, 60], [3.0, 2.0], True, 95, 1),  # little quicker than where it begins
-        ([50, 40], [3.0, 3.0], True, 50, 1),  # what was counted on
-        ([50, 40], [3.0, 1.0, 1.0], True, 40, 2),  # all of them became one
-        ([50, 40], [3.0, 2.0], False, 50, 1),  # of a small program
+        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], 3, 30, 3),  # so many turns
+        ([50, 60], [3.0, 2.0, 2.5], 3, 50, 2),
+        ([95, 60], [3.0, 2.0], 3, 95, 1),  # little quicker than where it begins
+        ([50, 40], [3.0, 3.0], 3, 50, 1),  # what was counted on
+        ([50, 40], [3.0, 1.0, 1.0], 3, 40, 2),  # all of them became one
+        ([50, 40], [3.0, 2.0], 1, 50, 1),  # of a small program
     ],
 )
 def test_plans_follow_each_other_while_they_get_quicker(
-    took: list[int], parts: list[float], large: bool, best: int, made: int
+    took: list[int], parts: list[float], turns: int, best: int, made: int
 ) -> None:
     sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
     begun = list[Tried]()
@@ -301,9 +286,33 @@ def test_plans_follow_each_other_while_they_get_quicker(
         return Tried({}, took[len(begun) - 1], (sums[min(len(begun), len(sums) - 1)],))
 
     first = Tried({}, 100, (sums[0],))
-    found = [plan.took for plan in combined._followed(first, (sums[0],), again, large)]
+    found = [plan.took for plan in combined._followed(first, first, lambda plan: plan.found, again, turns)]
     assert (min(found), len(begun)) == (best, made)
     assert [plan.took for plan in begun] == [100, *took][:made]
+
+
+@pytest.mark.parametrize(
+    ("took", "begun"),
+    [
+        ([90, 40, 30, 20], [100, 80, 40, 30]),  # the first one is no quicker than the best that is known
+        ([70, 69, 40, 39], [100, 70, 80, 40]),
+        ([90, 79, 30], [100, 80]),  # and the next one little
+    ],
+)
+def test_plans_go_on_from_the_quickest(took: list[int], begun: list[int]) -> None:
+    """Where that is not the one with divided tensors."""
+    parts = (3.0, 2.0, 2.5, 1.5, 1.25)
+    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
+    left, asked = list(zip(took, sums[1:], strict=False)), list[int]()
+
+    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
+        asked.append(plan.took)
+        took, share = left.pop(0)
+        return Tried({}, took, (share,))
+
+    divided, best = Tried({}, 100, (sums[0],)), Tried({}, 80, ())
+    assert [*combined._followed(divided, best, lambda plan: plan.found, again, 3)]
+    assert asked == begun
 
 
 def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,15 +360,15 @@ def test_what_is_only_priced_is_not_outlined(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_only_priced_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is what propagation left, and the program that is taken."""
+    """That is the program that is taken."""
     options = Options(file="prog.shard", machine="h100-infiniband")
     module, verified = read(ALONE, options), list[object]()
     monkeypatch.setattr(pipeline, "verify", verified.append)
     with collecting():
         told = by_latency(module, options)
-        assert len(verified) == 1
+        assert not verified
         run_to(make_context(), module, "local", options=told)
-    assert verified[1:] == [module]
+    assert verified == [module]
 
 
 def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +402,7 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     with collecting():
         module, machine = read(SMALL, options), load("h100-infiniband")
         found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
-    assert found == ["propagated", "again", "joining", "ends"]
+    assert found == ["propagated", "again", "joining"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
