@@ -44,6 +44,7 @@ def derivative(f: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax
     return jax.grad(lambda u: jnp.sum(jnp.sin(f(u))))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("function", "rows"),
     [
