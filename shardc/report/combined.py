@@ -15,7 +15,9 @@ program is quickest, all combined:
   a larger program what becomes one in the plan with divided tensors; of such a one then, while plans get
   quicker and something else becomes one in them, from there on, and from the quickest if that is another;
 * JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
-  one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway.
+  one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway;
+* ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
+  them; not where the search came back to whole tensors, of which as many as can become one do.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
+from shardc.analysis.phases import AFTER, BEFORE
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.ops import spmd
 from shardc.passes.pipeline import READING, run_to, saying, shard
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
@@ -44,7 +49,14 @@ PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 PROPAGATED, DATA_FIRST, GATHERED = "propagated", "data first", "gathered"
 PLACED = PROPAGATED, DATA_FIRST, GATHERED
-AGAIN, JOINING = "again", "joining"
+AGAIN, JOINING, ENDS = "again", "joining", "ends"
+
+JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
+"""What is counted on to become one where nothing shows it, before all products and after them: collectives
+between these wait for each other."""
+
+FOUR = 4
+"""How many of these are taken for one."""
 
 SMALL = 200
 """Operations of a program that is solved whole, mostly, so that it hardly matters where a search begins."""
@@ -129,11 +141,18 @@ def plans(
         return tried(Counted(shares), plan)
 
     counted, turns = (both, TURNS) if size > SMALL else (_own, 1)
+    back = False
     for found in _followed(begun, best, counted, again, turns):
         yield AGAIN, found
-        best = _quicker(best, found)
+        best, back = _quicker(best, found), found.took == begun.took and begun is not divided
     if best.spent:
-        yield JOINING, tried(Counted(sent_anyway(both(best))), best)
+        found = tried(Counted(sent_anyway(both(best))), best)
+        yield JOINING, found
+        best = _quicker(best, found)
+    if size <= SMALL and divided.spent and not back:
+        kinds = product(JOINED, axes, (BEFORE, AFTER))
+        ends = tuple(Combined(str(op.title), (axis,), FOUR, 1, phase) for op, axis, phase in kinds)
+        yield ENDS, tried(Counted(ends), best)
 
 
 def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:

@@ -135,7 +135,7 @@ def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
     ("most", "said"),
     [
         (0, ["not", "proved", "False", "False"]),
-        (62_000, ["not", "proved", "True", "False"]),
+        (63_300, ["not", "proved", "True", "False"]),
         (1 << 18, ["proved", "True", "True"]),
     ],
 )

@@ -176,10 +176,14 @@ def least(found: dict[str, list[Tried]], *but: str) -> int:
 
 def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tried(EXPERTS, monkeypatch)
-    assert list(found) == ["propagated", "data first", "gathered", "again", "joining"]
+    assert list(found) == ["propagated", "data first", "gathered", "again", "joining", "ends"]
     cost = shardc.cost(EXPERTS, machine="h100-infiniband", tries=0)
     assert cost.time is not None and cost.time.total_ns == least(found)
-    assert least(found) < least(found, "again", "joining") < least(found, "again", "joining", "gathered")
+    assert (
+        least(found)
+        < least(found, "again", "joining", "ends")
+        < least(found, "again", "joining", "ends", "gathered")
+    )
 
 
 def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +229,17 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     found = [*combined._gathered(propagated, placed, ["a", "b", "c", "d"])]
     assert min(plan.took for plan in found) == 45
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
+
+
+def test_less_is_looked_for_where_the_search_comes_back_to_whole_tensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = tried(SMALL, monkeypatch)
+    assert list(found) == ["propagated", "gathered", "again", "joining"]
+    assert found["again"][0].took == found["gathered"][0].took
+    found = tried(STEP, monkeypatch)  # here to the plan of propagation
+    assert list(found) == ["propagated", "gathered", "again", "joining", "ends"]
+    assert found["again"][0].took == found["propagated"][0].took
 
 
 def test_a_large_program_is_followed_from_the_plan_with_divided_tensors(
@@ -402,7 +417,7 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     with collecting():
         module, machine = read(SMALL, options), load("h100-infiniband")
         found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
-    assert found == ["propagated", "again", "joining"]
+    assert found == ["propagated", "again", "joining", "ends"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:
