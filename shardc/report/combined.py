@@ -195,16 +195,16 @@ def _followed(
     turns: int,
 ) -> Iterator[Tried]:
     """A plan that begins at a first one and has what is `counted` on there; then others, each from the one
-    before and counting on what became one in it, which end after some turns, where one is little quicker, or
-    none than the best that is known, and where what becomes one in it is what it counted on. Then likewise
-    from that best one, if it is another."""
+    before and counting on what became one in it, which end after some turns, where one is little quicker than
+    that or not than all that are known, and where what becomes one in it is what it counted on. Then likewise
+    from the best one that was known first, if it is another."""
+    known = best.took
     for plan in (best,) if begun is best else (begun, best):
         shares = counted(plan)
         for _ in range(turns):
             found = again(plan, shares)
             yield found
-            learnt = learn(found.found)
-            late = plan is not best and found.took >= best.took
+            learnt, late, known = learn(found.found), found.took >= known, min(known, found.took)
             if late or found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
                 break
             plan, shares = found, with_sums(learnt)
