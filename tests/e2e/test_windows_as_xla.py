@@ -156,3 +156,24 @@ def test_one_place_of_blocks_of_a_whole_array(place: int, target: str) -> None:
     arrays = [np.arange(1, 9, dtype=np.float32), np.float32(0.5), np.array([place], np.int32)]
     (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("place", [0, 4, 7, 8, -1])
+def test_one_place_that_is_added_to_blocks_of_a_whole_array(place: int, target: str) -> None:
+    """XLA scattered into the blocks, and merged their slices."""
+    body = """%z = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %0 = "stablehlo.scatter"(%z, %i, %y) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %p : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
+        : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
+    %1 = stablehlo.add %x, %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>"""
+    text = program(body, SPLIT, "8xf32 f32").replace('[{"a"}, {"b"}]', "[{}]").replace('[{}, {"a"}]', "[]")
+    text = text.replace("}) -> (", "}, %i: tensor<1xi32>) -> (", 1)
+    arrays = [np.arange(1, 9, dtype=np.float32), np.float32(0.5), np.array([place], np.int32)]
+    (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
+    np.testing.assert_array_equal(got, wanted)

@@ -14,6 +14,7 @@ from shardc.backend.python.expressions import Expr, attribute, call, index, inte
 from shardc.backend.python.library_elements import Entry
 from shardc.backend.python.library_indexing import PUT_BY
 from shardc.backend.python.literals import typed
+from shardc.backend.python.ranges import splat
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
@@ -162,7 +163,7 @@ def scatter(scope: Scope, node: Node) -> Expr:
     if len(node.results) != 1 or kind not in _SCATTERS:
         raise ShardcError("JAX has no scatter that combines by such a function", node.loc)
     dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
-    value, places, updates = node.operands
+    _, places, updates = node.operands
     numbers = call(
         "lax.ScatterDimensionNumbers",
         update_window_dims=integers(dims.update_window_dims),
@@ -175,7 +176,7 @@ def scatter(scope: Scope, node: Node) -> Expr:
     )
     return call(
         _SCATTERS[kind],
-        _table(scope, value, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims)),
+        _table(scope, node, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims)),
         indices_last(scope, places, dims.index_vector_dim),
         scope.expr(updates),
         numbers,
@@ -183,15 +184,20 @@ def scatter(scope: Scope, node: Node) -> Expr:
     )
 
 
-def _table(scope: Scope, value: int, at_one_place: bool) -> Expr:
+def _table(scope: Scope, node: Node, at_one_place: bool) -> Expr:
     """What is scattered into; a block that was cut from a whole array for one place is kept apart from it.
 
     XLA reads the old elements of one place by a dynamic slice, and makes one of that and the block's, without
-    the limits of either: where another device has the place, its elements would stand in this block.
+    the limits of either: where another device has the place, its elements would stand in this block. It puts
+    what zeros are added to in their place, and that may be such a block.
     """
-    made = scope.emission.made.get(value)
-    cut = at_one_place and made is not None and made.name == spmd.all_slice.name
-    return call("lax.optimization_barrier", scope.expr(value)) if cut else scope.expr(value)
+    value, known = node.operands[0], scope.emission.made
+    user = scope.uses.user.get(node.results[0])
+    cut = value in known and known[value].name == spmd.all_slice.name
+    added = user is not None and user.name == hlo.add.name and splat(value, known) == 0
+    added = added and node.name != idiom.put_slices.name  # whose places are in the block
+    table = scope.expr(value)
+    return call("lax.optimization_barrier", table) if at_one_place and (cut or added) else table
 
 
 @JAX.prints(idiom.layer)
@@ -215,7 +221,7 @@ def layer(scope: Scope, node: Node) -> Expr:
 @JAX.prints(idiom.put)
 def put(scope: Scope, node: Node) -> Expr:
     """x.at[:, ids].add(v), where negative indices count from the end, or there are none."""
-    table, ids, updates = node.operands
+    _, ids, updates = node.operands
     axis, combined = cast(int, node.attrs["axis"]), PUT_BY[str(node.attrs["kind"])]
     is_column = node.attrs["column"]
     if is_column and (scope.type(ids).shape, scope.term(ids).shape) == ((1,), ()):
@@ -224,7 +230,7 @@ def put(scope: Scope, node: Node) -> Expr:
         places = index(scope.index(ids), [*[":"] * (scope.type(ids).rank - 1), "0"])
     else:
         places = scope.index(ids)
-    one = _table(scope, table, prod(scope.type(ids).shape) == 1)
+    one = _table(scope, node, prod(scope.type(ids).shape) == 1)
     at = index(attribute(one, "at"), [*[":"] * axis, places])
     wraps = None if node.attrs["wraps"] else "False"
     return method(at, combined, _updates(scope, updates), wrap_negative_indices=wraps)
@@ -281,7 +287,7 @@ def put_elements(scope: Scope, node: Node) -> Expr:
 @JAX.prints(idiom.put_slices)
 def put_slices(scope: Scope, node: Node) -> Expr:
     """x.at[:, 2:4].set(v)"""
-    table, updates = node.operands
+    _, updates = node.operands
     ends = cast("tuple[tuple[int, int, int], ...]", node.attrs["at"])
     entries = [
         f"{start or ''}:{start + size if start + size < whole else ''}" if size else str(start)
@@ -289,7 +295,7 @@ def put_slices(scope: Scope, node: Node) -> Expr:
     ]
     while entries[-1] == ":":
         entries.pop()
-    at = index(attribute(_table(scope, table, True), "at"), entries)
+    at = index(attribute(_table(scope, node, True), "at"), entries)
     return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
 
 
