@@ -16,21 +16,22 @@ tensor moved.
 
 from __future__ import annotations
 
+from typing import cast
+
 from msgspec import Struct
-from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects.convert import python_of
 from shardc.dialects.makers import erase_unused, owner
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
-from shardc.graph import TensorType, walk
+from shardc.graph import walk
 from shardc.layout import Sharding
 from shardc.ops import Trait, has, hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.remade import made_before, remade
-
-Ints = tuple[int, ...]
+from shardc.rewrite.slice_ranges import Ints, Range
 
 
 class FoldPadding(GraphPass):
@@ -74,25 +75,16 @@ class _Padded(Struct, frozen=True):
         return tuple(n + size + m for n, size, m in zip(self.low, inside, self.high, strict=True))
 
 
-class _Part(Struct, frozen=True):
-    """Where a part of a tensor begins and ends in each dimension."""
-
-    starts: Ints
-    limits: Ints
-
-
-def _part(op: Operation) -> _Part | None:
+def _part(op: Operation) -> Range | None:
     """What a slice takes of its operand, or padding by less than nothing; None of others, and of slices that
     take steps."""
-    if op.name == hlo.slice_.name and all(step == 1 for step in _ints(op, "strides")):
-        return _Part(_ints(op, "start_indices"), _ints(op, "limit_indices"))
     if op.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
         low, high = _widths(op)
         if max((*low, *high), default=0) <= 0:
             shape = type_of(op.operands[0].type).shape
             ends = (size + n for size, n in zip(shape, high, strict=True))
-            return _Part(tuple(-n for n in low), tuple(ends))
-    return None
+            return Range(tuple(-n for n in low), tuple(ends))
+    return Range.of(op)
 
 
 class _Computed(Struct, frozen=True):
@@ -118,7 +110,7 @@ def _computed(value: SSAValue, padded: dict[SSAValue, _Padded]) -> _Computed | N
     return found
 
 
-def _left(padded: _Padded, part: _Part, sharding: Sharding) -> _Padded | None:
+def _left(padded: _Padded, part: Range, sharding: Sharding) -> _Padded | None:
     """What a part of a padded tensor is; None if nothing is split, or nothing of the tensor is left."""
     low, high = padded.low, padded.high
     below = tuple(n - start for n, start in zip(low, part.starts, strict=True))
@@ -165,7 +157,7 @@ def _what_is_left(old: Operation, left: _Padded, whole: list[bool]) -> SSAValue:
     if any(map(any, cuts)):
         limits = tuple(size - m for size, (_, m) in zip(type.shape, cuts, strict=True))
         starts = tuple(n for n, _ in cuts)
-        type = TensorType(tuple(m - n for n, m in zip(starts, limits, strict=True)), type.dtype)
+        type = type.with_shape(Range(starts, limits).shape)
         ones = (1,) * type.rank
         value = made_before(
             old, hlo.slice_, [value], type, start_indices=starts, limit_indices=limits, strides=ones
@@ -186,6 +178,4 @@ def _widths(op: Operation) -> tuple[Ints, Ints]:
 
 
 def _ints(op: Operation, key: str) -> Ints:
-    attr = op.properties[key]
-    assert isinstance(attr, DenseArrayBase)
-    return tuple(int(number) for number in attr.iter_values())
+    return cast(Ints, python_of(op.properties[key]))

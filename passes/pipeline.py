@@ -149,7 +149,8 @@ def shard(module: ModuleOp, options: Options) -> bool:
     device's program; whether it was. If not, it is left on the way."""
     entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
     at = [entry.name for entry in entries].index(FOLDING[0])
-    run = _Run(SharedGraph(module, checked=False), options, False)
+    each = _each()
+    run = _Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         run.plainly(entries[:at])
         if run.fold(entries[at]):

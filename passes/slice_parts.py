@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from msgspec import Struct
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -37,8 +36,7 @@ from shardc.graph import Node, is_inexact, walk
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.remade import made_before
-
-Ints = tuple[int, ...]
+from shardc.rewrite.slice_ranges import Ints, Range
 
 
 class SliceParts(GraphPass):
@@ -72,48 +70,11 @@ def _joins_nothing(concatenate: Operation) -> bool:
     return len(parts) == 1
 
 
-class _Range(Struct, frozen=True):
-    """What a slice takes of each dimension."""
-
-    starts: Ints
-    limits: Ints
-
-    @classmethod
-    def of(cls, op: Operation) -> _Range | None:
-        """Of an operation; None if it is no slice or takes steps."""
-        if op.name != hlo.slice_.name:
-            return None
-        starts, limits, strides = (
-            cast(Ints, python_of(op.properties[key])) for key in ("start_indices", "limit_indices", "strides")
-        )
-        return cls(starts, limits) if all(step == 1 for step in strides) else None
-
-    def within(self, dim: int, first: int, size: int) -> _Range | None:
-        """What it takes of `size` elements of a dimension from `first` on, counted from there."""
-        start, limit = max(self.starts[dim] - first, 0), min(self.limits[dim] - first, size)
-        if start >= limit:
-            return None
-        return _Range(_put(self.starts, dim, start), _put(self.limits, dim, limit))
-
-    def after(self, other: _Range) -> _Range:
-        """What it takes of what the other one takes."""
-        starts = tuple(a + b for a, b in zip(self.starts, other.starts, strict=True))
-        return _Range(starts, tuple(a + b for a, b in zip(self.limits, other.starts, strict=True)))
-
-    @property
-    def shape(self) -> Ints:
-        return tuple(limit - start for start, limit in zip(self.starts, self.limits, strict=True))
-
-
-def _put(numbers: Ints, dim: int, number: int) -> Ints:
-    return (*numbers[:dim], number, *numbers[dim + 1 :])
-
-
 def _cut(concatenate: Operation, dim: int) -> bool:
     """Join what its slices take, if nothing else uses a concatenation, and each cuts the dimension."""
     result = concatenate.results[0]
     size = type_of(result.type).shape[dim]
-    ranges = [(use.operation, _Range.of(use.operation)) for use in result.uses]
+    ranges = [(use.operation, Range.of(use.operation)) for use in result.uses]
     slices = [(op, taken) for op, taken in ranges if taken is not None and taken.shape[dim] < size]
     if not slices or len(slices) < len(ranges):
         return False
@@ -132,7 +93,7 @@ def _slice_one(concatenate: Operation, dim: int) -> bool:
         return False
     changed = False
     for use in [*concatenate.results[0].uses]:
-        taken = _Range.of(use.operation)
+        taken = Range.of(use.operation)
         parts = taken and _taken(concatenate, taken, dim)
         if parts and len(parts) == 1:
             use.operation.results[0].replace_all_uses_with(_slice(*parts[0], use.operation))
@@ -143,14 +104,14 @@ def _slice_one(concatenate: Operation, dim: int) -> bool:
     return changed
 
 
-def _parts(concatenate: Operation, taken: _Range, dim: int, old: Operation) -> list[SSAValue]:
+def _parts(concatenate: Operation, taken: Range, dim: int, old: Operation) -> list[SSAValue]:
     """What is taken of each operand of which anything is."""
     return [_slice(operand, within, old) for operand, within in _taken(concatenate, taken, dim)]
 
 
-def _taken(concatenate: Operation, taken: _Range, dim: int) -> list[tuple[SSAValue, _Range]]:
+def _taken(concatenate: Operation, taken: Range, dim: int) -> list[tuple[SSAValue, Range]]:
     """The operands of which something is taken, and what."""
-    parts, first = list[tuple[SSAValue, _Range]](), 0
+    parts, first = list[tuple[SSAValue, Range]](), 0
     for operand in concatenate.operands:
         size = type_of(operand.type).shape[dim]
         within = taken.within(dim, first, size)
@@ -160,10 +121,10 @@ def _taken(concatenate: Operation, taken: _Range, dim: int) -> list[tuple[SSAVal
     return parts
 
 
-def _slice(operand: SSAValue, taken: _Range, old: Operation) -> SSAValue:
+def _slice(operand: SSAValue, taken: Range, old: Operation) -> SSAValue:
     """What is taken of an operand, as a slice of what that is a slice of."""
     value = _plain(operand)
-    while made_by(value, hlo.slice_.name) and (inner := _Range.of(owner(value))) is not None:
+    while made_by(value, hlo.slice_.name) and (inner := Range.of(owner(value))) is not None:
         value, taken = _plain(owner(value).operands[0]), taken.after(inner)
     type = type_of(value.type)
     if taken.shape == type.shape:

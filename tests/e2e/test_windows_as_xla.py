@@ -139,39 +139,30 @@ def test_starts_too_narrow_for_a_whole_dimension(dtype: str, target: str) -> Non
             np.testing.assert_array_equal(same, table)
 
 
+PLACED = """%1 = "stablehlo.scatter"(TABLE, %i, %y) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.COMBINE %a, %b : tensor<f32>
+      stablehlo.return %p : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
+        : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
+    """
+ZEROS = "%z = stablehlo.constant dense<0.0> : tensor<8xf32>\n    "
+SUM = "%2 = stablehlo.add %x, %1 : tensor<8xf32>\n    return %2 : tensor<8xf32>"
+
+
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("place", [0, 4, 7, 8, -1])
-def test_one_place_of_blocks_of_a_whole_array(place: int, target: str) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        PLACED.replace("TABLE", "%x").replace("COMBINE", "multiply") + "return %1 : tensor<8xf32>",
+        ZEROS + PLACED.replace("TABLE", "%z").replace("COMBINE", "add") + SUM,
+    ],
+    ids=["into them", "into zeros that are added"],
+)
+def test_one_place_of_blocks_of_a_whole_array(body: str, place: int, target: str) -> None:
     """XLA merged the slice that cuts the block with that of the place, whoever has it."""
-    body = """%0 = "stablehlo.scatter"(%x, %i, %y) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %p = stablehlo.multiply %a, %b : tensor<f32>
-      stablehlo.return %p : tensor<f32>
-    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
-        scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
-        : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
-    return %0 : tensor<8xf32>"""
-    text = program(body, SPLIT, "8xf32 f32").replace('[{"a"}, {"b"}]', "[{}]").replace('[{}, {"a"}]', "[]")
-    text = text.replace("}) -> (", "}, %i: tensor<1xi32>) -> (", 1)
-    arrays = [np.arange(1, 9, dtype=np.float32), np.float32(0.5), np.array([place], np.int32)]
-    (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
-    np.testing.assert_array_equal(got, wanted)
-
-
-@pytest.mark.parametrize("target", ["jax", "numpy"])
-@pytest.mark.parametrize("place", [0, 4, 7, 8, -1])
-def test_one_place_that_is_added_to_blocks_of_a_whole_array(place: int, target: str) -> None:
-    """XLA scattered into the blocks, and merged their slices."""
-    body = """%z = stablehlo.constant dense<0.0> : tensor<8xf32>
-    %0 = "stablehlo.scatter"(%z, %i, %y) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %p = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %p : tensor<f32>
-    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
-        scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
-        : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
-    %1 = stablehlo.add %x, %0 : tensor<8xf32>
-    return %1 : tensor<8xf32>"""
     text = program(body, SPLIT, "8xf32 f32").replace('[{"a"}, {"b"}]', "[{}]").replace('[{}, {"a"}]', "[]")
     text = text.replace("}) -> (", "}, %i: tensor<1xi32>) -> (", 1)
     arrays = [np.arange(1, 9, dtype=np.float32), np.float32(0.5), np.array([place], np.int32)]

@@ -194,8 +194,8 @@ def _table(scope: Scope, node: Node, at_one_place: bool) -> Expr:
     value, known = node.operands[0], scope.emission.made
     user = scope.uses.user.get(node.results[0])
     cut = value in known and known[value].name == spmd.all_slice.name
-    added = user is not None and user.name == hlo.add.name and splat(value, known) == 0
-    added = added and node.name != idiom.put_slices.name  # whose places are in the block
+    inside = node.name == idiom.put_slices.name
+    added = not inside and user is not None and user.name == hlo.add.name and splat(value, known) == 0
     table = scope.expr(value)
     return call("lax.optimization_barrier", table) if at_one_place and (cut or added) else table
 
