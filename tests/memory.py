@@ -1,8 +1,11 @@
-"""What JAX keeps of programs that it has compiled goes when a test process has grown large.
+"""What a test process keeps of the files of tests before.
 
-Each executable of XLA stays in JAX's caches, some MB of it, so that a process of a few thousand tests
-takes 5 GB. After a file of tests the caches are emptied if more than a GB is resident: the next file compiles
-anew what it shares with those before it, which is little.
+Each executable of XLA stays in JAX's caches, some MB of it, so that a process of a few thousand tests takes
+5 GB. After a file of tests the caches are emptied if the process has grown by much since that was last done:
+the next file compiles anew what it shares with those before it, which is little.
+
+What else is there after a file is modules and tables, millions of objects at last. Python's garbage collector
+does not look at them again: it would after every few tests, for seconds.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ import resource
 import sys
 from pathlib import Path
 
-LARGE = 1 << 30
-"""Bytes."""
+LARGE = 3 << 28
+"""Bytes, 768 MiB."""
+
+_left = 0
+"""Bytes that were in memory after the caches were last emptied."""
 
 
 def resident() -> int:
@@ -26,10 +32,16 @@ def resident() -> int:
 
 
 def release() -> None:
-    """Empty JAX's caches if this process is large, and give the memory back."""
-    if "jax" in sys.modules and resident() > LARGE:
+    """Empty JAX's caches if this process has grown much, and give the memory back."""
+    global _left
+    if "jax" in sys.modules and resident() - _left > LARGE:
+        gc.unfreeze()
         sys.modules["jax"].clear_caches()
         gc.collect()
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's: else freed pages stay resident
         if trim:
             trim(0)
+        _left = resident()
+    else:
+        gc.collect()
+    gc.freeze()
