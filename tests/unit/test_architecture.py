@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "shardc": ROOT / "shardc",
@@ -63,6 +65,13 @@ CIRCLES = {
     "frontend": "statements, loops and functions of the language hold each other",
 }
 """Rooms whose modules import each other in circles."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget() -> Iterator[None]:
+    """Syntax trees of all modules are millions of objects."""
+    yield
+    modules.cache_clear()
 
 
 @cache
