@@ -60,6 +60,7 @@ PIPELINE = (
     Entry("collectives", "join-padded"),
     Entry("collectives", "slice-parts"),
     Entry("collectives", "fold-padding"),
+    Entry("collectives", "scatter-in-shape"),
     Entry("collectives", "update-in-shape"),
     Entry("collectives", "join-slices"),
     Entry("collectives", "reduce-in-shape"),
