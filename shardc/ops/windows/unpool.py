@@ -60,7 +60,6 @@ def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
 unpool = define(
     OpDef(
         name="shardc.unpool",
-        title="select_and_scatter",
         doc="The part of a padded tensor's select_and_scatter that lies in the tensor.",
         infer=_types,
         rule=along_windows,
