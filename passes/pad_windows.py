@@ -44,7 +44,7 @@ from shardc.rewrite.constants import splat_of
 from shardc.rewrite.slice_ranges import WIDTHS, Ints, Range
 from shardc.rewrite.zeros import is_negative_zero
 
-Pairs = tuple[Ints, ...]
+Pairs = Sequence[Ints]
 DILATIONS = {hlo.reduce_window.name: "base_dilations", hlo.convolution.name: "lhs_dilation"}
 """The attribute that says how far apart elements are."""
 
@@ -83,22 +83,32 @@ def _padded(value: SSAValue) -> _Padded | None:
         return None
     pad = owner(value)
     low, high, interior = (cast(Ints, python_of(pad.properties[key])) for key in WIDTHS)
-    return None if min(low + high, default=0) < 0 else _Padded(*pad.operands, low, high, interior)
+    tensor, fill = pad.operands
+    return None if min(low + high, default=0) < 0 else _Padded(tensor, fill, low, high, interior)
 
 
-def _padding(node: Node, op: Operation) -> tuple[tuple[Ints, Ints], Pairs, Ints]:
-    """The dimensions of the operand and of the result along which windows run, with what is around the
-    operand, and how far apart its elements are."""
-    dims = (tuple(range(type_of(op.operands[0].type).rank)),) * 2
-    if node.name == hlo.convolution.name:
-        numbers = cast(ConvDims, node.attrs["dimension_numbers"])
-        dims = (numbers.input_spatial, numbers.output_spatial)
-    count = len(dims[0])
-    around, apart = (
-        python_of(op.properties[key]) if key in op.properties else None
-        for key in ("padding", _DILATIONS[node.name])
-    )
-    return dims, cast(Pairs, around or ((0, 0),) * count), cast(Ints, apart or (1,) * count)
+class _Windows(Struct, frozen=True):
+    """Along which dimensions of the operand and of the result windows run, what is around the operand, and
+    how far apart its elements are: of a reduce_window or a convolution."""
+
+    dims: Ints
+    results: Ints
+    padding: Pairs
+    apart: Ints
+
+    @classmethod
+    def of(cls, node: Node, op: Operation) -> _Windows:
+        dims = results = tuple(range(type_of(op.operands[0].type).rank))
+        if node.name == hlo.convolution.name:
+            numbers = cast(ConvDims, node.attrs["dimension_numbers"])
+            dims, results = numbers.input_spatial, numbers.output_spatial
+        around, apart = (
+            python_of(op.properties[key]) if key in op.properties else None
+            for key in ("padding", _DILATIONS[node.name])
+        )
+        count = len(dims)
+        padding, ones = cast(Pairs, around or ((0, 0),) * count), (1,) * count
+        return cls(dims, results, padding, cast(Ints, apart or ones))
 
 
 def _reaches_over(snap: Snapshot, node: Node) -> bool:
@@ -107,17 +117,17 @@ def _reaches_over(snap: Snapshot, node: Node) -> bool:
     padded = _padded(op.operands[0])
     if padded is None or sharding is None or not _is_nothing(snap, node, padded.fill):
         return False
-    (dims, _), around, apart = _padding(node, op)
+    windows = _Windows.of(node, op)
     widths = [*zip(padded.low, padded.high, padded.interior, strict=True)]
     wide = [dim for dim, each in enumerate(widths) if any(each)]
-    if not {*wide} <= {*dims} or not any(sharding.dims[dim].axes for dim in wide):
+    if not {*wide} <= {*windows.dims} or not any(sharding.dims[dim].axes for dim in wide):
         return False
-    inside, old = [widths[dim] for dim in dims], op.operands[0]
+    inside, old = [widths[dim] for dim in windows.dims], op.operands[0]
     padding = tuple(
         (low + below * step, high + above * step)
-        for (low, high), (below, above, _), step in zip(around, inside, apart, strict=True)
+        for (low, high), (below, above, _), step in zip(windows.padding, inside, windows.apart, strict=True)
     )
-    apart = tuple(step * (between + 1) for step, (*_, between) in zip(apart, inside, strict=True))
+    apart = tuple(step * (between + 1) for step, (*_, between) in zip(windows.apart, inside, strict=True))
     op.operands[0] = padded.tensor
     op.properties["padding"] = attribute_of("padding", padding)
     op.properties[_DILATIONS[node.name]] = attribute_of(_DILATIONS[node.name], apart)
@@ -130,9 +140,9 @@ def _is_nothing(snap: Snapshot, node: Node, fill: SSAValue) -> bool:
     if node.name == hlo.convolution.name:
         return _is_number(fill, 0)
     op = op_of(snap.graph, node)
-    if len(op.results) > 1 or op.combiner not in ("sum", "prod", "max", "min"):
+    if len(op.operands) != 2 or op.combiner not in ("sum", "prod", "max", "min"):
         return False
-    least, init = identity(op.combiner, op.results[0].dtype), snap.ops[node.id].operands[1]
+    least, init = identity(op.combiner, op.operands[0].dtype), snap.ops[node.id].operands[1]
     return all(_is_number(value, least) and not is_negative_zero(value) for value in (fill, init))
 
 
@@ -155,29 +165,26 @@ def _is_part(snap: Snapshot, node: Node, windows: Mapping[Operation, Node]) -> b
         return True
     made = owner(whole) if made_by(whole, *_SLIDING) and whole.has_one_use() else None
     ends = [size - limit for size, limit in zip(shape, part.limits, strict=True)]
-    cut = [(start, end) if start or end else None for start, end in zip(part.starts, ends, strict=True)]
-    if made not in windows or not any(
-        each.axes and pair for each, pair in zip(sharding.dims, cut, strict=True)
-    ):
+    cut = [*zip(part.starts, ends, strict=True)]
+    split = any(each.axes and any(pair) for each, pair in zip(sharding.dims, cut, strict=True))
+    if made is None or made not in windows or len(made.results) > 1 or not split:
         return False
     if made.name == hlo.select_and_scatter.name:
         return _unpooled(snap, windows[made], made, op, part)
     return _fewer(windows[made], made, op, cut)
 
 
-def _fewer(node: Node, made: Operation, op: Operation, cut: Sequence[tuple[int, int] | None]) -> bool:
+def _fewer(node: Node, made: Operation, op: Operation, cut: Pairs) -> bool:
     """Leave windows out that are not in a part of the result: so many first and last ones. A reduce_window
     keeps padding of at least 0, which JAX asks for."""
-    (_, dims), around, _ = _padding(node, made)
-    steps = cast(Ints, node.attrs.get("window_strides") or (1,) * len(dims))
-    padding = [
-        (low - start * step, high - end * step)
-        for (low, high), step, (start, end) in zip(
-            around, steps, (cut[dim] or (0, 0) for dim in dims), strict=True
-        )
-    ]
+    windows = _Windows.of(node, made)
+    steps = cast(Ints, node.attrs.get("window_strides") or (1,) * len(windows.dims))
+    padding: list[Ints] = []
+    for (low, high), step, dim in zip(windows.padding, steps, windows.results, strict=True):
+        first, last = cut[dim]
+        padding.append((low - first * step, high - last * step))
     fits = node.name == hlo.convolution.name or min(map(min, padding)) >= 0
-    if not fits or any(pair and dim not in dims for dim, pair in enumerate(cut)):
+    if not fits or any(any(pair) and dim not in windows.results for dim, pair in enumerate(cut)):
         return False
     _replaced(op, made, made.__class__, list(made.operands), padding)
     return True
