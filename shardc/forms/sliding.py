@@ -11,7 +11,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from shardc.forms.exchange import DeviceLine, exchange
-from shardc.forms.factors import FactorSet
+from shardc.forms.factors import NO_FACTORS, FactorSet, of_kind
 from shardc.forms.pieces import ElementRun, Window
 from shardc.forms.plain import SIZED, masked
 from shardc.forms.reductions import running_factors
@@ -53,15 +53,15 @@ class WindowStretch(Struct, frozen=True):
 
 
 def sliding_dims(op: Op, rule: FactorRule) -> frozenset[int]:
-    """The factors of dimensions along which windows of a reduce_window reach over borders."""
+    """The factors of dimensions along which windows may reach over borders."""
     return frozenset(f for d, moves in enumerate(moving_windows(op)) if moves for f in rule.operands[0][d])
 
 
 def spatial_factors(op: Op, rule: FactorRule) -> frozenset[int]:
     """The factors of a convolution's windows, and of their lengths where they are not reversed."""
     reversal = any(cast("tuple[bool, ...]", op.attrs.get("window_reversal", ())))
-    kinds = {Kind.PERMUTATION, *([Kind.REDUCTION] if rule.reduction and not reversal else [])}
-    return frozenset(i for i, f in enumerate(rule.factors) if f.kind in kinds and not f.is_plain)
+    lengths = of_kind(rule, Kind.REDUCTION) if rule.reduction and not reversal else NO_FACTORS
+    return of_kind(rule, Kind.PERMUTATION) | {i for i in lengths if not rule.factors[i].is_plain}
 
 
 def sliding_factors(op: Op, rule: FactorRule) -> FactorSet:
@@ -137,7 +137,7 @@ def reached(
 
 
 def moving_windows(op: Op) -> list[bool]:
-    """For each dimension whether windows along it reach over the borders of blocks."""
+    """For each dimension whether windows may reach over borders; tiles do where blocks are uneven."""
     rule = rule_of(op)
     assert rule is not None
-    return [not all(rule.factors[f].is_plain for f in factors) for factors in rule.operands[0]]
+    return [any(rule.factors[f].kind is Kind.PERMUTATION for f in factors) for factors in rule.operands[0]]

@@ -117,6 +117,9 @@ CASES = {
     "padded": unpool((8, 6), (3, 3), padded=True, padding=((1, 1), (1, 0)), window_strides=(2, 2)),
     "padded, uneven": unpool((9, 4), (3, 2), "LE", True, padding=((2, 3), (0, 0)), window_strides=(2, 2)),
     "padded by more than a window": unpool((7,), (2,), padded=True, padding=((3, 3),)),
+    "tiles, uneven": pool("maximum", (6, 4), (2, 2), window_strides=(2, 2)),
+    "patches, uneven": conv(12, 2, window_strides=(2,)),
+    "scattered in tiles, uneven": unpool((6, 4), (2, 2), window_strides=(2, 2)),
     "dilated sums": pool("add", (6, 2), (3, 1), base_dilations=(2, 1), window_dilations=(2, 1)),
 }
 
