@@ -75,18 +75,6 @@ class _Padded(Struct, frozen=True):
         return tuple(n + size + m for n, size, m in zip(self.low, inside, self.high, strict=True))
 
 
-def _part(op: Operation) -> Range | None:
-    """What a slice takes of its operand, or padding by less than nothing; None of others, and of slices that
-    take steps."""
-    if op.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
-        low, high = _widths(op)
-        if max((*low, *high), default=0) <= 0:
-            shape = type_of(op.operands[0].type).shape
-            ends = (size + n for size, n in zip(shape, high, strict=True))
-            return Range(tuple(-n for n in low), tuple(ends))
-    return Range.of(op)
-
-
 class _Computed(Struct, frozen=True):
     """A value, the operations that compute it element by element, last ones first, and of what."""
 
@@ -124,7 +112,7 @@ def _left(padded: _Padded, part: Range, sharding: Sharding) -> _Padded | None:
 def _moved(old: Operation, sharding: Sharding | None, padded: dict[SSAValue, _Padded]) -> SSAValue | None:
     """The part that an operation takes of what is computed of padded tensors, made before it of what is left
     of them; None of others. What is padded then is known to be."""
-    part = _part(old)
+    part = Range.taken(old)
     found = _computed(old.operands[0], padded) if part and sharding else None
     if part is None or sharding is None or found is None:
         return None

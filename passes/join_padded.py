@@ -31,9 +31,8 @@ from shardc.graph import TensorType, is_integer
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import is_splat, repeated
+from shardc.rewrite.slice_ranges import WIDTHS
 from shardc.rewrite.zeros import is_negative_zero
-
-_WIDTHS = ("edge_padding_low", "edge_padding_high", "interior_padding")
 
 
 class JoinPadded(GraphPass):
@@ -82,7 +81,7 @@ def _place(term: SSAValue) -> _Place | None:
         return None
     pad = owner(term)
     tensor, zero = pad.operands
-    low, high, interior = (cast("tuple[int, ...]", python_of(pad.properties[key])) for key in _WIDTHS)
+    low, high, interior = (cast("tuple[int, ...]", python_of(pad.properties[key])) for key in WIDTHS)
     dims = [dim for dim, widths in enumerate(zip(low, high, strict=True)) if any(widths)]
     if len(dims) != 1 or any(interior) or not is_splat(zero, 0) or is_negative_zero(zero):
         return None

@@ -59,6 +59,7 @@ PIPELINE = (
     Entry("collectives", "drop-unused"),
     Entry("collectives", "join-padded"),
     Entry("collectives", "slice-parts"),
+    Entry("collectives", "pad-windows"),
     Entry("collectives", "fold-padding"),
     Entry("collectives", "update-in-shape"),
     Entry("collectives", "join-slices"),

@@ -42,7 +42,7 @@ from shardc.dialects.dense import pairs_attr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
 from shardc.forms.exchange import MASKED
-from shardc.ops import Trait, has, spmd
+from shardc.ops import Trait, has, hlo, spmd
 from shardc.ops.elementwise.kinds import kind
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
@@ -114,6 +114,14 @@ def _identity(numbers: Mapping[Slot, Hashable], functions: Container[Slot], op: 
     return op.name
 
 
+def _is_same(op: Operation) -> bool:
+    """Whether an operation broadcasts a tensor to what it is, as JAX does with initial values."""
+    if op.name != hlo.broadcast_in_dim.name or op.operands[0].type != op.results[0].type:
+        return False
+    dims = cast("tuple[int, ...]", python_of(op.properties["broadcast_dimensions"]))
+    return dims == tuple(range(len(dims)))
+
+
 def _pairs(op: Operation) -> list[tuple[int, int]]:
     """Who sends to whom."""
     return [*cast("tuple[tuple[int, int], ...]", python_of(op.attributes["pairs"]))]
@@ -149,7 +157,7 @@ class _Sharer(Struct):
                 shared += within.block(inner)
             if op in self.around and self.holders[op.name] == 1:
                 continue  # nothing is like it, and its key would be as long as its body
-            if op.name == spmd.as_partial.name:  # which says what its operand is
+            if op.name == spmd.as_partial.name or _is_same(op):  # which says what its operand is
                 self.numbers[op.results[0]] = self.number(op.operands[0])
                 continue
             first = self._completed(op) or self.made.setdefault(self.alike.key(op, self.number), op)

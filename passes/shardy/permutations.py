@@ -25,7 +25,7 @@ from shardc.dialects.verify import module_meshes
 from shardc.graph import walk
 from shardc.layout import Sharding, replicated
 from shardc.ops import op_of
-from shardc.ops.registry import rule_of
+from shardc.ops.registry import spreading_rule_of
 from shardc.ops.rule import Dims, FactorRule, Kind
 from shardc.passes.shardy.reshards import reshard_operand, reshard_result
 from shardc.passes.shardy.values import ref_of_value
@@ -48,7 +48,7 @@ class ResolvePermutationFactors(ModulePass):
         snap, meshes = snapshot(op), module_meshes(op)
         for function in snap.graph.functions.values():
             for node in walk(function.body):
-                rule = rule_of(op_of(snap.graph, node))
+                rule = spreading_rule_of(op_of(snap.graph, node))
                 if rule is not None and any(factor.kind is Kind.PERMUTATION for factor in rule.factors):
                     _gather_around(snap.ops[node.id], rule, meshes)
 

@@ -25,7 +25,7 @@ from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.graph import walk
 from shardc.ops import hlo, op_of, sdy
 from shardc.ops.custom_calls import has_rule
-from shardc.ops.registry import rule_of
+from shardc.ops.registry import spreading_rule_of
 from shardc.ops.rule import FactorRule, Kind
 from shardc.passes.propagate import RULE
 from shardc.propagation.links import combines_seed, kept_whole, seeds
@@ -61,7 +61,7 @@ def write_rules(module: ModuleOp, conservative: bool = False) -> None:
 
     Shardy has none for reshards, and for reshapes of arrays without elements.
     """
-    find = conservative_rule_of if conservative else rule_of
+    find = conservative_rule_of if conservative else spreading_rule_of
     snap = snapshot(module)
     states = seeds(snap.graph)
     for function in snap.graph.functions.values():

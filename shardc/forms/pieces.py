@@ -159,12 +159,25 @@ def exchanged(
 
 def pieces(runs: Sequence[ElementRun], window: Window, blocks: Sequence[int], devices: int) -> list[Piece]:
     """All pieces that `devices` devices need; a device's block of source i has blocks[i] elements."""
+    met: list[list[ElementRun]] = [[] for _ in range(devices)]
+    for run in runs:
+        for receiver in _receivers(run, window, devices):
+            met[receiver].append(run)
     return [
         piece
-        for receiver in range(devices)
-        for run in runs
+        for receiver, several in enumerate(met)
+        for run in several
         for piece in _of_run(run, window, blocks[run.source], receiver)
     ]
+
+
+def _receivers(run: ElementRun, window: Window, devices: int) -> range:
+    """The devices whose windows a run may meet."""
+    if window.pitch <= 0:
+        return range(devices)
+    before, last = run.place - window.base - window.width, run.place + (run.count - 1) * run.gap
+    stop = (last - window.base) // window.pitch + 1
+    return range(max(0, before // window.pitch + 1), min(devices, stop))
 
 
 def _of_run(run: ElementRun, window: Window, block: int, receiver: int) -> Iterator[Piece]:

@@ -11,13 +11,13 @@ from typing import Any, cast
 from msgspec import Struct
 
 from shardc.forms.exchange import DeviceLine, exchange
-from shardc.forms.factors import FactorSet
+from shardc.forms.factors import NO_FACTORS, FactorSet, of_kind
 from shardc.forms.pieces import ElementRun, Window
 from shardc.forms.plain import SIZED, masked
 from shardc.forms.reductions import running_factors
 from shardc.forms.registry import form
 from shardc.forms.site import Site
-from shardc.graph import ConvDims, Op
+from shardc.graph import ConvDims, Op, TensorType
 from shardc.ops import hlo
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
@@ -53,15 +53,15 @@ class WindowStretch(Struct, frozen=True):
 
 
 def sliding_dims(op: Op, rule: FactorRule) -> frozenset[int]:
-    """The factors of dimensions along which windows of a reduce_window reach over borders."""
-    return frozenset(f for d, moves in enumerate(_moving_windows(op)) if moves for f in rule.operands[0][d])
+    """The factors of dimensions along which windows may reach over borders."""
+    return frozenset(f for d, moves in enumerate(moving_windows(op)) if moves for f in rule.operands[0][d])
 
 
 def spatial_factors(op: Op, rule: FactorRule) -> frozenset[int]:
     """The factors of a convolution's windows, and of their lengths where they are not reversed."""
     reversal = any(cast("tuple[bool, ...]", op.attrs.get("window_reversal", ())))
-    kinds = {Kind.PERMUTATION, *([Kind.REDUCTION] if rule.reduction and not reversal else [])}
-    return frozenset(i for i, f in enumerate(rule.factors) if f.kind in kinds and not f.is_plain)
+    lengths = of_kind(rule, Kind.REDUCTION) if rule.reduction and not reversal else NO_FACTORS
+    return of_kind(rule, Kind.PERMUTATION) | {i for i in lengths if not rule.factors[i].is_plain}
 
 
 def sliding_factors(op: Op, rule: FactorRule) -> FactorSet:
@@ -76,14 +76,15 @@ def reduce_window(site: Site) -> list[Any]:
     values, inits = list(site.operands[:count]), site.operands[count:]
     ones = (1,) * rank
     padding, dilations = list(pairs(site.op, "padding", rank)), list(ints(site.op, "base_dilations", ones))
-    for dim, moves in enumerate(_moving_windows(site.op)):
+    for dim, moves in enumerate(moving_windows(site.op)):
         axes = site.operand_shardings[0].dims[dim].axes
         if not moves or not axes:
             continue
         stride = ints(site.op, "window_strides", ones)[dim]
         window = ints(site.op, "window_dimensions", ones)[dim]
         reach = (window - 1) * ints(site.op, "window_dilations", ones)[dim] + 1
-        stretch = _windows(site, dim, dim, stride, reach, padding[dim][0], dilations[dim])
+        windows = site.op.results[0], site.local_results[0]
+        stretch = reached(*windows, dim, stride, reach, padding[dim][0], dilations[dim])
         size = site.op.operands[0].shape[dim]
         for index, value in enumerate(values):
             line = DeviceLine(site.builder, dim, axes, site.fill(count + index))
@@ -113,7 +114,7 @@ def convolution(site: Site) -> list[Any]:
         low, dilation = padding[i][0], dilations[i]
         if site.result_shardings[0].dims[out].axes:
             reach = (op.operands[1].shape[window] - 1) * spread + 1
-            stretch = _windows(site, source, out, stride, reach, low, dilation)
+            stretch = reached(site.op.results[0], site.local_results[0], out, stride, reach, low, dilation)
         else:
             part = site.builder.type_of(kernel).shape[window]
             reach = (op.results[0].shape[out] - 1) * stride + (part - 1) * spread + 1
@@ -125,16 +126,18 @@ def convolution(site: Site) -> list[Any]:
     return site.plain([value, kernel], **{**SIZED[op.name](site), **attrs})
 
 
-def _windows(
-    site: Site, source: int, out: int, stride: int, reach: int, low: int, dilation: int
+def reached(
+    whole: TensorType, block: TensorType, dim: int, stride: int, reach: int, low: int, dilation: int = 1
 ) -> WindowStretch:
-    """What a device's block of windows along a dimension reaches."""
-    block, count = site.local_results[0].shape[out], site.op.results[0].shape[out]
-    end = (count - 1) * stride + reach - low
-    return WindowStretch(low, block * stride, (block - 1) * stride + reach, end, dilation)
+    """What a device's block of windows along a dimension reaches; `whole` has an element for each window."""
+    count, own = whole.shape[dim], block.shape[dim]
+    return WindowStretch(
+        low, own * stride, (own - 1) * stride + reach, (count - 1) * stride + reach - low, dilation
+    )
 
 
-def _moving_windows(op: Op) -> list[bool]:
+def moving_windows(op: Op) -> list[bool]:
+    """For each dimension whether windows may reach over borders; tiles do where blocks are uneven."""
     rule = rule_of(op)
     assert rule is not None
-    return [not all(rule.factors[f].is_plain for f in factors) for factors in rule.operands[0]]
+    return [any(rule.factors[f].kind is Kind.PERMUTATION for f in factors) for factors in rule.operands[0]]

@@ -6,12 +6,12 @@ which an operation's forms are tried.
 
 from __future__ import annotations
 
-from shardc.forms import creation, dynamic, indexing, movement, plain, reductions, sliding
+from shardc.forms import creation, dynamic, indexing, movement, plain, reductions, sliding, unpooling
 from shardc.forms.registry import FORMS, PLAIN, After, Form
 
 __all__ = ["BUILDERS", "After", "Form", "form_named", "forms_of"]
 
-BUILDERS = (creation, dynamic, indexing, movement, plain, reductions, sliding)
+BUILDERS = (creation, dynamic, indexing, movement, plain, reductions, sliding, unpooling)
 """The files that attach forms."""
 
 

@@ -71,7 +71,7 @@ class Op(Struct, frozen=True):
     operands: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
     attrs: Attrs
-    combiner: str | None = None  # the name `combiner` gives the first region, for reduce, scatter, …
+    combiner: str | None = None  # what its regions do, as ops/combiner.py names it, for reduce, scatter, …
 
     def key(self) -> tuple[object, ...]:
         """A hashable stand-in for the whole."""

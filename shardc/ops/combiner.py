@@ -28,6 +28,8 @@ def op_of(graph: Graph, node: Node) -> Op:
     if kind is None and node.name == hlo.scatter.name:
         kinds = set(combiners(node.regions[0], graph))
         kind = kinds.pop() if len(kinds) == 1 else None
+    if node.name == hlo.select_and_scatter.name:
+        kind = _selected(node, graph)
     return Op(node.name, graph.types(node.operands), graph.types(node.results), own_attrs(node), kind)
 
 
@@ -61,6 +63,18 @@ def combiners(region: Region, graph: Graph) -> tuple[str | None, ...]:
     if any(node is None or sorted(node.operands) != sorted(pair) for node, pair in nodes):
         return ()
     return tuple(_kind(node, graph) for node, _ in nodes if node is not None)
+
+
+def _selected(node: Node, graph: Graph) -> str | None:
+    """max or min where a select_and_scatter adds what it scatters to the first of the largest or of the
+    smallest; else None."""
+    select, scatter = node.regions
+    first, compares = select.nodes[0], len(select.nodes) == 2 and select.results == select.nodes[0].results
+    if not compares or first.operands != select.args or combiner(scatter, graph) != "sum":
+        return None
+    if first.attrs.get("compare_type") == "TOTALORDER":
+        return None
+    return {"GE": "max", "LE": "min"}.get(str(first.attrs.get("comparison_direction")))
 
 
 def _kind(node: Node, graph: Graph) -> str | None:

@@ -215,7 +215,8 @@ class OpDef(Struct, frozen=True, kw_only=True, eq=False):
 
     infer is None for operations that are never checked (tokens, tuples); rule for those whose sharding
     something else decides (constants, loops, calls); meaning for those that an interpreter runs itself
-    (control flow, communication). sends: bytes that a device sends, from the bytes of its operand and the
+    (control flow, communication). spreads: the rule of propagation, where Shardy ties fewer dimensions than
+    may be split together. sends: bytes that a device sends, from the bytes of its operand and the
     number of positions in the group, for collectives; steps: messages of the ring one after the other, from
     the number of positions. title: what people call it, where that is not its
     name. example: one operation of this kind, which pages show. derivative: how its results change with its
@@ -227,6 +228,7 @@ class OpDef(Struct, frozen=True, kw_only=True, eq=False):
     doc: str
     infer: Infer | None = None
     rule: RuleFunction | None = None
+    spreads: RuleFunction | None = None
     meaning: Meaning | None = None
     work: Work = FREE
     traits: frozenset[Trait] = frozenset()

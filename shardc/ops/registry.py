@@ -122,11 +122,21 @@ def sent(name: str, operand_bytes: int, positions: int) -> int:
 def rule_of(op: Op) -> FactorRule | None:
     """The operation's factor rule; None if it has none (constants, loops, calls, unknown operations)."""
     definition = _definitions.get(op.name)
-    if definition is None or definition.rule is None:
+    return None if definition is None else _made(definition.rule, op)
+
+
+def spreading_rule_of(op: Op) -> FactorRule | None:
+    """The rule by which shardings propagate, which is Shardy's; None if the operation has none."""
+    definition = _definitions.get(op.name)
+    return None if definition is None else _made(definition.spreads or definition.rule, op)
+
+
+def _made(function: RuleFunction | None, op: Op) -> FactorRule | None:
+    if function is None:
         return None
-    key = op.key()
+    key = (function, op.key())
     if key not in _rules:
-        _rules[key] = definition.rule(op)
+        _rules[key] = function(op)
     return _rules[key]
 
 

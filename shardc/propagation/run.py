@@ -12,7 +12,7 @@ from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding
-from shardc.ops.registry import rule_of
+from shardc.ops.registry import spreading_rule_of
 from shardc.propagation.building import build
 from shardc.propagation.conflicts import mesh_conflicts
 from shardc.propagation.editing import Editor
@@ -94,7 +94,7 @@ class Result(Struct, frozen=True):
 def propagate(
     graph: Graph,
     options: Options = Options(),
-    rules: Rules = rule_of,
+    rules: Rules = spreading_rule_of,
     on_change: OnChange | None = None,
     owners: Mapping[int, Sharding | None] | None = None,
 ) -> Result:
@@ -118,7 +118,7 @@ def _propagate(
     editor, conflicts = (
         prepare(graph, options.moved_constants) if owners is None else (Editor.unchanged(graph), [])
     )
-    if options.conservative and rules is rule_of:
+    if options.conservative and rules is spreading_rule_of:
         from shardc.rules.conservative import conservative_rule_of
 
         rules = conservative_rule_of

@@ -8,9 +8,13 @@ from msgspec import Struct
 from xdsl.ir import Operation
 
 from shardc.dialects.convert import python_of
+from shardc.dialects.types import type_of
 from shardc.ops import hlo
 
 Ints = tuple[int, ...]
+
+WIDTHS = ("edge_padding_low", "edge_padding_high", "interior_padding")
+"""The attributes of padding."""
 
 
 class Range(Struct, frozen=True):
@@ -28,6 +32,17 @@ class Range(Struct, frozen=True):
             cast(Ints, python_of(op.properties[key])) for key in ("start_indices", "limit_indices", "strides")
         )
         return cls(starts, limits) if all(step == 1 for step in strides) else None
+
+    @classmethod
+    def taken(cls, op: Operation) -> Range | None:
+        """Of a slice, and of padding by less than nothing; None if it is neither, or takes steps."""
+        if op.name != hlo.pad.name:
+            return cls.of(op)
+        low, high, interior = (cast(Ints, python_of(op.properties[key])) for key in WIDTHS)
+        if any(interior) or max((*low, *high), default=0) > 0:
+            return None
+        ends = zip(type_of(op.operands[0].type).shape, high, strict=True)
+        return cls(tuple(-n for n in low), tuple(size + n for size, n in ends))
 
     def within(self, dim: int, first: int, size: int) -> Range | None:
         """What it takes of `size` elements of a dimension from `first` on, counted from there."""

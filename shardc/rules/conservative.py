@@ -16,14 +16,14 @@ from msgspec.structs import replace
 from shardc.graph.attrs import ConvDims
 from shardc.graph.program import Op
 from shardc.ops import hlo
-from shardc.ops.registry import rule_of
+from shardc.ops.registry import spreading_rule_of
 from shardc.ops.rule import Dims, Factor, FactorRule, Kind
 from shardc.ops.rule_builder import integer
 
 
 def conservative_rule_of(op: Op) -> FactorRule | None:
     """The rule of an operation for conservative propagation; None if it has none."""
-    rule = rule_of(op)
+    rule = spreading_rule_of(op)
     change = _CHANGED.get(op.name)
     return rule if rule is None or change is None else change(op, rule)
 

@@ -26,9 +26,9 @@ partial on its way through: `sum {0, 1}` means that the operation is linear in o
 `sum {0} {1}` in each of them alone; `max, min` that it keeps the order, `max <-> min` that it turns it
 round.
 
-The rules are those of examples; with other sizes and attributes they may be others. Loops, branches,
-calls, constants, iota and barriers have none: their operands and results are laid out alike, or as their
-users want them.
+Shardings propagate by these rules, but through `select_and_scatter` by [Shardy's](shardy.md). They are
+those of examples; with other sizes and attributes they may be others. Loops, branches, calls, constants,
+iota and barriers have none: their operands and results are laid out alike, or as their users want them.
 """
 
 

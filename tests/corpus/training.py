@@ -89,6 +89,14 @@ CASES = {
         jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME").sum()),
         "f32[4@x, 8, 8, 4@y]",
     ),
+    "pool_gradient_halo": case(
+        jax.grad(
+            lambda x: jnp.sin(
+                lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3), (1, 2, 2), ((0, 0), (1, 1), (0, 1)))
+            ).sum()
+        ),
+        "f32[4, 16@x, 16@y]",
+    ),
     "roll_gradient": case(
         jax.grad(lambda x: jnp.sum(jnp.tanh(jnp.roll(x, 3, 0) * x) + jnp.roll(x, -1, 1) ** 2)),
         "f32[8@x, 16@y]",

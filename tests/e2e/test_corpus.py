@@ -32,7 +32,7 @@ QUICK = (
     "activations add_rows_split arg argmax_ties attention_sequence big_constant bools calls cholesky complex "
     "composite concat cond conv_batch conv_groups cross_entropy cumulative decode_sequence dynamic_slice "
     "dynamic_update embedding_gradient extremes fft fori_writes gelu_exact int_bits layer_norm "
-    "matmul_conflict mixture_of_experts pad_negative pool_gradient product random_bits reshape_merge "
+    "matmul_conflict mixture_of_experts pad_negative pool_gradient_halo product random_bits reshape_merge "
     "roll scan_gradient sgd_tensor_parallel sort svd take_split_rows top_k two_at_once uneven while_data"
 ).split()
 

@@ -10,10 +10,12 @@ from shardc.backend.jax.composites import pulled
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.expressions import Expr, call, integers, lambda_of, raw, tuple_of
 from shardc.backend.python.literals import scalar
+from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_neutral
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
+from shardc.backend.python.terms import Several
 from shardc.backend.python.windows import backward, cumulative, running
 from shardc.diagnostics import ShardcError
 from shardc.graph import ConvDims, Node, identity, is_float
@@ -86,13 +88,13 @@ def _layouts(dims: ConvDims) -> str:
 
 
 @JAX.prints(hlo.reduce_window)
-def reduce_window(scope: Scope, node: Node) -> Expr:
+def reduce_window(scope: Scope, node: Node) -> Printed:
+    if len(node.results) > 1:
+        return _several(scope, node)
     along = running(scope, node)
     if along is not None:
         dim, reverse = along
         return backward(scope, node, dim) if reverse else cumulative(scope, node, dim)
-    if len(node.results) != 1:
-        raise ShardcError("JAX has no windowed reduction of several arrays", node.loc)
     value, start = node.operands
     kind = combiner(node.regions[0], scope.graph)
     combine = _COMBINE.get(kind or "") or scalar_function(scope, node, 0, "combine", ("a", "b"))
@@ -100,6 +102,16 @@ def reduce_window(scope: Scope, node: Node) -> Expr:
     if scope.term(start).weak and kind in _COMBINE and not _known_neutral(scope, kind or "", start):
         first = call(scope.target.dtype(scope.type(start).dtype), first)  # lax asks for one dtype
     return call("lax.reduce_window", scope.expr(value), first, combine, *_geometry(scope, node))
+
+
+def _several(scope: Scope, node: Node) -> Several:
+    """Windows of several arrays, combined together: derivatives of max pooling along a tangent are."""
+    count = len(node.results)
+    values = [scope.expr(value) for value in node.operands[:count]]
+    starts = [scope.expr(value) for value in node.operands[count:]]
+    combine = scalar_function(scope, node, 0, "combine", ("a", "b"))
+    geometry = _geometry(scope, node)
+    return Several(call("lax.reduce_window", tuple_of(values), tuple_of(starts), combine, *geometry))
 
 
 def _known_neutral(scope: Scope, kind: str, start: int) -> bool:

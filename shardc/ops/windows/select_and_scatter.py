@@ -34,8 +34,20 @@ def _types(op: UntypedOp) -> Types:
     return (operand,)
 
 
-def _rule(op: Op) -> FactorRule:
-    """Operand, source (one element per window), init."""
+def along_windows(op: Op) -> FactorRule:
+    """Operand, source (one element per window), scalars: a block of the one and of the other."""
+    builder = RuleBuilder(op)
+    for dim, (size, count) in enumerate(zip(op.operands[0].shape, op.operands[1].shape, strict=True)):
+        window = window_of(op, dim)
+        if window.is_single:
+            builder.along(dim, count)
+        else:
+            builder.along(dim, count, Kind.PERMUTATION, plain=window.tiles(size, count))
+    return builder.build()
+
+
+def _spreads(op: Op) -> FactorRule:
+    """Shardy's rule: what windows run along is not tied to what they are numbered along."""
     builder = RuleBuilder(op)
     for dim, (size, count) in enumerate(zip(op.operands[0].shape, op.operands[1].shape, strict=True)):
         if window_of(op, dim).is_single:
@@ -58,7 +70,8 @@ select_and_scatter = define(
         name="stablehlo.select_and_scatter",
         doc="Adds each source element where its window's selected element is: the gradient of max pooling.",
         infer=_types,
-        rule=_rule,
+        rule=along_windows,
+        spreads=_spreads,
         meaning=_meaning,
         work=READS,
         syntax=Syntax(

@@ -34,6 +34,29 @@ func.func @shared(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// What is broadcast to the shape that it has is the same, in another order of its dimensions it is not.
+// CHECK-LABEL: @broadcast
+// CHECK: [[MAX:%.*]] = "spmd.all_reduce"
+// CHECK: [[OTHER:%.*]] = "spmd.all_reduce"
+// CHECK-NOT: spmd.all_reduce
+// CHECK: stablehlo.add [[MAX]], [[MAX]]
+sdy.mesh @ring = <["x"=4]>
+func.func @broadcast(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x"}, {}]>] out_shardings=[<@ring, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<2x2xf32>) {
+    %1 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "max"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = stablehlo.broadcast_in_dim %a, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = "spmd.all_reduce"(%2) {axes = ["x"], kind = "max"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %4 = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %5 = "spmd.all_reduce"(%4) {axes = ["x"], kind = "max"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %6 = stablehlo.add %1, %5 : tensor<2x2xf32>
+    %7 = stablehlo.add %6, %3 : tensor<2x2xf32>
+    sdy.return %7 : tensor<2x2xf32>
+  } : (tensor<8x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
 // Other kinds, other axes and other operands are other results.
 // CHECK-LABEL: @different
 // CHECK-COUNT-4: spmd.all_reduce

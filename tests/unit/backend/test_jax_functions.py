@@ -173,6 +173,7 @@ CASES = {
     "reductions": (reductions, f(4, 3)),
     "convolution": (lambda x, w: jax.grad(conv, argnums=(0, 1))(x, w), f(2, 3, 8, 8), f(5, 3, 3, 3)),
     "pooling": (lambda x: jax.grad(lambda x: (maxpool(x) ** 2).sum())(x), f(2, 8, 8)),
+    "pooling along a tangent": (lambda x, v: jax.jvp(maxpool, (x,), (v,)), f(2, 8, 8), f(2, 8, 8)),
     "mean pooling": (lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 3, 2), (1, 2, 1), "SAME"), f(2, 8, 8)),
     "products": (products, f(3, 4, 4), f(3, 4, 4)),
     "bf16": (

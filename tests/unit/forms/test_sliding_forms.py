@@ -10,6 +10,7 @@ import pytest
 from shardc.analysis.build import GraphBuilder, program
 from shardc.graph import ConvDims, TensorType
 from shardc.layout import Mesh
+from shardc.ops import infer
 
 MESHES = [Mesh("m", (("x", 2), ("y", 2))), Mesh("m", (("x", 5),))]
 LINE = ConvDims(0, 1, (2,), 1, 0, (2,), 0, 1, (2,))
@@ -60,6 +61,36 @@ def pool(kind: str, shape: tuple[int, ...], window: tuple[int, ...], **attrs: An
     ]
 
 
+def unpool(
+    shape: tuple[int, ...], window: tuple[int, ...], direction: str = "GE", padded: bool = False, **attrs: Any
+) -> Any:
+    """select_and_scatter of small whole numbers and infinities: many windows are ties. padded: of a tensor
+    with padding, which may be selected."""
+    number, geometry = TensorType((), "f32"), {"window_dimensions": window, **attrs}
+    x = TensorType(shape, "f32")
+    (source,) = infer("stablehlo.reduce_window", [x, number], geometry)
+    lowest = np.float32(-np.inf if direction == "GE" else np.inf)
+
+    def prefer(b: GraphBuilder, a: int, c: int) -> list[int]:
+        return [b.one("stablehlo.compare", a, c, comparison_direction=direction)]
+
+    def add(b: GraphBuilder, a: int, c: int) -> list[int]:
+        return [b.one("stablehlo.add", a, c)]
+
+    def body(b: GraphBuilder, *operands: int) -> list[int]:
+        bodies = [([number] * 2, prefer), ([number] * 2, add)]
+        name = "shardc.unpool" if padded else "stablehlo.select_and_scatter"
+        return b.op(name, *operands, regions=bodies, **geometry)
+
+    fills = [number] * padded
+    return program([x, source, *fills, number], body), [
+        np.where(RNG.random(shape) < 0.5, lowest, RNG.integers(0, 3, shape).astype(np.float32)),
+        RNG.integers(1, 9, source.shape).astype(np.float32),
+        *([lowest] * padded),
+        np.float32(3),
+    ]
+
+
 CASES = {
     "same": conv(8, 3, padding=((1, 1),)),
     "valid": conv(9, 3),
@@ -77,6 +108,18 @@ CASES = {
     "sums": pool("add", (8, 3), (3, 1), padding=((1, 1), (0, 0))),
     "maxima": pool("maximum", (9, 6), (3, 3), padding=((1, 1), (0, 1)), window_strides=(2, 1)),
     "maxima of pairs": pool("maximum", (8, 6), (3, 2), window_strides=(1, 2)),
+    "scattered": unpool((8, 3), (3, 1), padding=((0, 1), (0, 0)), window_strides=(2, 1)),
+    "scattered around": unpool((8, 3), (3, 1), padding=((1, 1), (0, 0)), window_strides=(2, 1)),
+    "scattered, uneven": unpool((9, 6), (3, 3), padding=((1, 1), (0, 1)), window_strides=(2, 1)),
+    "scattered, the smallest": unpool((7, 6), (4, 2), "LE", padding=((2, 3), (0, 0)), window_strides=(2, 2)),
+    "scattered far": unpool((10,), (7,), padding=((3, 4),)),
+    "scattered with gaps": unpool((13,), (2,), padding=((-1, 1),), window_strides=(3,)),
+    "padded": unpool((8, 6), (3, 3), padded=True, padding=((1, 1), (1, 0)), window_strides=(2, 2)),
+    "padded, uneven": unpool((9, 4), (3, 2), "LE", True, padding=((2, 3), (0, 0)), window_strides=(2, 2)),
+    "padded by more than a window": unpool((7,), (2,), padded=True, padding=((3, 3),)),
+    "tiles, uneven": pool("maximum", (6, 4), (2, 2), window_strides=(2, 2)),
+    "patches, uneven": conv(12, 2, window_strides=(2,)),
+    "scattered in tiles, uneven": unpool((6, 4), (2, 2), window_strides=(2, 2)),
     "dilated sums": pool("add", (6, 2), (3, 1), base_dilations=(2, 1), window_dilations=(2, 1)),
 }
 
@@ -88,9 +131,35 @@ def test_right_under_every_assignment(name: str, mesh: Mesh, check_forms: Any) -
     assert any(choice.form == "moved" for choice in check_forms(graph, arrays, mesh))
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", range(18))
+def test_scattered_in_windows_of_any_kind(seed: int, check_forms: Any) -> None:
+    rng = np.random.default_rng(seed)
+
+    def drawn(low: int, high: int) -> tuple[int, int]:
+        return int(rng.integers(low, high)), int(rng.integers(low, high))
+
+    padded = bool(rng.integers(2))
+    window, least = drawn(1, 5), 0 if padded else -1
+    padding = tuple(drawn(least, 4 if padded else length) for length in window)
+    graph, arrays = unpool(
+        drawn(6, 14), window, ["GE", "LE"][seed % 2], padded, padding=padding, window_strides=drawn(1, 4)
+    )
+    check_forms(graph, arrays, MESHES[seed // 2 % 2])
+
+
 def test_a_border_is_all_that_is_sent(check_forms: Any) -> None:
     """Of 2 x 2 x 8 numbers, 2 x 2 go to either neighbour."""
     graph, arrays = CASES["same"]
     choices = check_forms(graph, arrays, Mesh("m", (("x", 4),)))
     split = [c for c in choices if c.form == "moved" and c.operands[0].dims[2].axes]
     assert {(c.moved, c.collectives) for c in split} == {(2 * 2 * 2 * 4, 2)}
+
+
+def test_an_element_goes_to_either_neighbour_and_back(check_forms: Any) -> None:
+    """Of 3 x 8 numbers, in windows that reach over a border by one."""
+    graph, arrays = unpool((8, 3), (3, 1), padded=True, padding=((0, 1), (0, 0)), window_strides=(2, 1))
+    choices = check_forms(graph, arrays, Mesh("m", (("x", 4),)))
+    split = [c for c in choices if c.operands[0].dims[0].axes]
+    assert {(c.moved, c.collectives) for c in split} == {(2 * 3 * 4, 2)}
+    assert all(c.operands[1].dims == c.operands[0].dims == c.results[0].dims for c in split)

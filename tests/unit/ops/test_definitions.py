@@ -8,7 +8,7 @@ import pytest
 from shardc.backend.jax.target import JAX
 from shardc.interpret import devices
 from shardc.interpret.collectives import EXCHANGES
-from shardc.ops import definitions, hlo, rule_of, verify
+from shardc.ops import definitions, hlo, own, rule_of, verify
 from shardc.ops.definition import Trait
 
 ALL = {definition.name: definition for definition in definitions()}
@@ -32,9 +32,11 @@ NOT_RUN = {
     "stablehlo.send": "speaks to a host that is not here",
     "stablehlo.tuple": "is read and written, and refused",
 }
+SCATTERS = [lambda a, b: [a >= b], lambda a, b: [a + b]]
 BODIES = {
     hlo.map_.name: [lambda a, b: [a + b]],
-    hlo.select_and_scatter.name: [lambda a, b: [a >= b], lambda a, b: [a + b]],
+    hlo.select_and_scatter.name: SCATTERS,
+    own.unpool.name: SCATTERS,
 }
 
 

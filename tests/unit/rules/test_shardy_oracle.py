@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardc.graph import Op
-from shardc.ops import rule_of
+from shardc.ops.registry import spreading_rule_of
 from tests.pinned import with_pinned_jax
 
 Oracle = Callable[[str], list[tuple[Op, str | None]]]
@@ -26,7 +26,7 @@ def differences(oracle: Oracle, text: str) -> tuple[list[str], int]:
     wrong: list[str] = []
     seen = 0
     for op, theirs in oracle(text):
-        rule = rule_of(op)
+        rule = spreading_rule_of(op)
         ours = None if rule is None else str(rule)
         if op.name == "stablehlo.concatenate" and theirs is not None:
             theirs = theirs.replace("permutation", "need_replication")  # sdy looks at what makes the operands
