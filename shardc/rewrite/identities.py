@@ -69,8 +69,50 @@ def _same_type(op: Operation) -> SSAValue | None:
 
 
 def _in_order(op: Operation) -> SSAValue | None:
-    dims = cast("tuple[int, ...]", python_of(_attribute(op, "broadcast_dimensions")))
-    return _same_type(op) if list(dims) == sorted(dims) else None
+    return _same_type(op) if _reshapes(op) else None
+
+
+def _over_nothing(op: Operation) -> SSAValue | None:
+    """What is reduced over no dimension, or over dimensions of size 1 that were only just added."""
+    if not _reshapes(op):
+        return None
+    (value, _), over = op.operands, python_of(_attribute(op, "dimensions"))
+    made = value.owner
+    if over and not (isinstance(made, Operation) and made.name != hlo.reduce.name and _reshapes(made)):
+        return None
+    before = made.operands[0] if over and isinstance(made, Operation) else value
+    return before if before.type == op.results[0].type else None
+
+
+def reshaped_back(op: Operation) -> SSAValue | None:
+    """The tensor that an operation gives back, of the same type, from which dimensions of size 1 came and
+    went since.
+    """
+    size, value = type_of(op.results[0].type).size, op.results[0]
+    while type_of(value.type).size == size and isinstance(value.owner, Operation) and _reshapes(value.owner):
+        value = value.owner.operands[0]
+        if value.type == op.results[0].type:
+            return value
+    return None
+
+
+def _reshapes(op: Operation) -> bool:
+    """Whether the elements stay in order: reshapes, broadcasts in order, and reductions over dimensions of
+    size 1 from the identity, which they may use or not.
+    """
+    if op.name == hlo.broadcast_in_dim.name:
+        dims = cast("tuple[int, ...]", python_of(_attribute(op, "broadcast_dimensions")))
+        return list(dims) == sorted(dims)
+    if op.name != hlo.reduce.name:
+        return op.name == hlo.reshape.name
+    kind = _combination(op)
+    if kind is None:
+        return False
+    value, start = map(type_of, (op.operands[0].type, op.operands[1].type))
+    over = cast("tuple[int, ...]", python_of(_attribute(op, "dimensions")))
+    return all(value.shape[dim] == 1 for dim in over) and is_splat(
+        op.operands[1], identity(kind, start.dtype)
+    )
 
 
 def _unpadded(op: Operation) -> SSAValue | None:
@@ -134,20 +176,6 @@ def _identity_partial(op: Operation) -> SSAValue | None:
     return op.operands[0] if is_splat(op.operands[0], identity(kind, dtype)) else None
 
 
-def _over_nothing(op: Operation) -> SSAValue | None:
-    """What is reduced over no dimension, or over dimensions of size 1 that were only just added, from the
-    identity, which a reduction may use or not.
-    """
-    kind = _combination(op)
-    if kind is None:
-        return None
-    value, start = op.operands
-    dims, shape = cast("tuple[int, ...]", python_of(_attribute(op, "dimensions"))), type_of(value.type).shape
-    before = _without_ones(value) if dims and {shape[dim] for dim in dims} == {1} else value
-    given = before is not None and before.type == op.results[0].type
-    return before if given and is_splat(start, identity(kind, type_of(value.type).dtype)) else None
-
-
 def _combination(op: Operation) -> str | None:
     """How a reduction of one operand combines."""
     body = op.regions[0].block
@@ -174,17 +202,6 @@ def largest_of_one(op: Operation, builder: IRBuilder) -> SSAValue | None:
     ):
         return None
     return repeated(op, element, builder)
-
-
-def _without_ones(value: SSAValue) -> SSAValue | None:
-    """What a reshape or a broadcast in order was given."""
-    made = value.owner
-    if not isinstance(made, Operation) or made.name not in (hlo.reshape.name, hlo.broadcast_in_dim.name):
-        return None
-    if made.name == hlo.reshape.name:
-        return made.operands[0]
-    dims = cast("tuple[int, ...]", python_of(_attribute(made, "broadcast_dimensions")))
-    return made.operands[0] if list(dims) == sorted(dims) else None
 
 
 _COMBINES = {hlo.add.name: "sum", hlo.multiply.name: "prod", hlo.maximum.name: "max", hlo.minimum.name: "min"}
