@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
+from inspect import currentframe
 from types import FrameType
 
 from shardc.diagnostics import OWN_FILES, is_own
@@ -30,11 +30,12 @@ _OWN_PLACE = re.compile(
 
 
 def user_frame() -> tuple[FrameType, int]:
-    """The innermost frame that is neither shardc's nor JAX's, and how many stand below it, with this call's.
+    """The innermost frame that is neither shardc's nor JAX's, and its number from the caller's own, which is 1.
 
     The outermost one where all are theirs.
     """
-    frame, depth = sys._getframe(1), 1
+    frame, depth = currentframe(), 0
+    assert frame is not None
     while frame.f_back is not None and _is_between(frame.f_code.co_filename):
         frame, depth = frame.f_back, depth + 1
     return frame, depth

@@ -12,10 +12,11 @@ from shardc.backend.python.expressions import Expr, attribute, call, index, inte
 from shardc.backend.python.library_elements import Entry
 from shardc.backend.python.library_indexing import PUT_BY
 from shardc.backend.python.ranges import splat
+from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
-from shardc.graph import GatherDims, Node, ScatterDims
+from shardc.graph import GatherDims, Node, ScatterDims, walk
 from shardc.ops import combiner, hlo, spmd
 
 
@@ -68,7 +69,8 @@ _SCATTERS = {
 @JAX.prints(hlo.scatter)
 def scatter(scope: Scope, node: Node) -> Expr:
     kind = combiner(node.regions[0], scope.graph)
-    if len(node.results) != 1 or kind not in _SCATTERS:
+    applied = None if kind in _SCATTERS else _applied(scope, node)
+    if len(node.results) != 1 or (kind not in _SCATTERS and applied is None):
         raise ShardcError("JAX has no scatter that combines by such a function", node.loc)
     dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
     _, places, updates = node.operands
@@ -82,14 +84,22 @@ def scatter(scope: Scope, node: Node) -> Expr:
             dims.scatter_indices_batching_dims, dims.index_vector_dim
         ),
     )
-    return call(
-        _SCATTERS[kind],
-        _table(scope, node, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims)),
-        indices_last(scope, places, dims.index_vector_dim),
-        scope.expr(updates),
-        numbers,
-        mode='"drop"',
-    )
+    table = _table(scope, node, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims))
+    at = indices_last(scope, places, dims.index_vector_dim)
+    if applied is not None:
+        shape = integers(scope.type(updates).shape)
+        return call("lax.scatter_apply", table, at, applied, numbers, update_shape=shape, mode='"drop"')
+    return call(_SCATTERS[str(kind)], table, at, scope.expr(updates), numbers, mode='"drop"')
+
+
+def _applied(scope: Scope, node: Node) -> str | None:
+    """The function that a scatter applies to elements, whatever the updates are; None of others."""
+    region = node.regions[0]
+    update = region.args[-1]
+    reads = {value for each in walk(region) for value in each.operands}
+    if len(node.results) != 1 or update in reads or update in region.results:
+        return None
+    return f"lambda x: {scalar_function(scope, node, 0, 'applied', ('x', 'unused'))}(x, x)"
 
 
 def _table(scope: Scope, node: Node, at_one_place: bool) -> Expr:
