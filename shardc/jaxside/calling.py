@@ -30,7 +30,7 @@ _OWN_PLACE = re.compile(
 
 
 def user_frame() -> tuple[FrameType, int]:
-    """The innermost frame that is neither shardc's nor JAX's, and its number from the caller's own, which is 1.
+    """The innermost frame that is neither shardc's nor JAX's, and its number, where the caller's own is 1.
 
     The outermost one where all are theirs.
     """
