@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.diagnostics import is_own
 from shardc.dialects.data_attribute import ValueAttr, data_attribute
 from shardc.dialects.once import Once
 from shardc.graph.types import UNKNOWN, Location
@@ -70,7 +71,8 @@ UNKNOWN_SOURCE = SourceLoc(UNKNOWN)
 def location_of(attr: Attribute) -> Location:
     """The place in the source that a location attribute means, and the name it gives.
 
-    The outermost name counts. Of a call site it is the callee, of fused locations the first that is known.
+    The outermost name counts. Of a call site it is the callee, or the caller where the callee is in a file of
+    shardc's own; of fused locations it is the first that is known.
     """
     return attr.data if type(attr) is SourceLoc else _meant(attr)
 
@@ -89,7 +91,10 @@ def _of_name(attr: NameLoc) -> Location:
 
 def _of_call(attr: CallSiteLoc) -> Location:
     callee = location_of(attr.callee)
-    return callee if callee.file else location_of(attr.caller)
+    if callee.file and not is_own(callee.file):
+        return callee
+    caller = location_of(attr.caller)
+    return caller if caller.file else callee
 
 
 def _of_fused(attr: FusedLoc) -> Location:

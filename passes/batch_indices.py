@@ -19,7 +19,8 @@ becomes
 
     %0 = "stablehlo.gather"(%a, %i) <start_index_map = [0], slice_sizes = [1, 8], …>
 
-What is taken at one known place is a slice: the derivative of `x.at[1:-1].add(y)` gathers so.
+What is taken at one known place is a slice: the derivative of `x.at[1:-1].add(y)` gathers so. A scatter that
+subtracts (`x.at[i].subtract(y)`) adds what is negated, of which sums may be partial.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.batching import batched
 from shardc.rewrite.known_places import slice_of_gather
+from shardc.rewrite.negated import negated
 from shardc.rewrite.unindexed import unindexed
 
 
@@ -48,10 +50,15 @@ class BatchIndices(GraphPass):
         builder, changed = IRBuilder(shared.module), False
         for op in ops:
             indices = op.operands[len(op.results)]
-            if _sliced(op, builder) or any([rewrite(op, builder) for rewrite in (unindexed, batched)]):
+            if _sliced(op, builder) or any(
+                [rewrite(op, builder) for rewrite in (negated, unindexed, batched)]
+            ):
                 erase_unused(indices)
                 changed = True
         return changed
+
+
+_REWRITES = (negated, unindexed, batched)
 
 
 def _sliced(op: Operation, builder: IRBuilder) -> bool:

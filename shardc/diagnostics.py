@@ -8,6 +8,7 @@ prog.shard:4:30: error: mesh pod has no axis modle
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,6 +44,15 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+OWN_FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+"""How the names of shardc's own files begin."""
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is one of shardc's, whose lines stand between a user's function and what calls it."""
+    return file.startswith(OWN_FILES)
 
 
 _sources: dict[str, list[str]] = {}

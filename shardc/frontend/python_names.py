@@ -15,7 +15,6 @@ the places of the forward one, and no names, nor has what the forward pass compu
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -25,6 +24,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from shardc.diagnostics import is_own
 from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.once import Once
@@ -32,9 +32,6 @@ from shardc.frontend.forward_values import ForwardPass
 from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location
 from shardc.ops import hlo
-
-_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-"""How the files of shardc begin, whose lines stand between a function and what calls it."""
 
 _STACKS = "dynamic_update_index_in_dim"
 """JAX's function that puts a turn's value on the stack of a scan."""
@@ -88,7 +85,7 @@ def statement_of(op: Operation, within: Operation | None = None) -> Statement | 
     inner: Statement | None = None
     around = [] if within is None else [loc.named(None) for loc in frames(within.location)]
     for loc in frames(op.location):
-        if loc.named(None) in around or (loc.file or "").startswith(_OWN):
+        if loc.named(None) in around or is_own(loc.file or ""):
             return None
         found = statement_at(loc.file, (loc.line, loc.col - 1)) if loc.file else None
         if found is None or found.targets:

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from shardc.backend.python.names import identifier
-from shardc.diagnostics import UNKNOWN, Location, ShardcError
+from shardc.diagnostics import UNKNOWN, Location, ShardcError, is_own
 from shardc.frontend.jax_equations import equations
 from shardc.jaxside.partitioned import inlined
 from shardc.jaxside.untyped import jax
@@ -179,5 +179,6 @@ _HINT = (
 
 
 def _place(traceback: Any) -> Location:
-    frame = _module("source_info_util").user_frame(traceback)
+    frames = _module("source_info_util").user_frames(traceback)
+    frame = next((frame for frame in frames if not is_own(frame.file_name)), None)
     return UNKNOWN if frame is None else Location(frame.file_name, frame.start_line, frame.start_column + 1)

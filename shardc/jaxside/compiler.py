@@ -6,7 +6,6 @@ rules of derivatives, which compile too: if they knew the function, it would liv
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,8 +16,9 @@ from msgspec import Struct
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.captured import Captured, with_captured
-from shardc.jaxside.lowered import Lowered, ShardcWarning, lowered
+from shardc.jaxside.lowered import Lowered, lowered
 from shardc.jaxside.placement import AnyMesh
+from shardc.jaxside.warned import warn
 from shardc.options import Options
 
 NO_SHARDINGS = "nothing says how {name} is split over devices: no sharding, and no mesh"
@@ -59,7 +59,7 @@ class Compiler(Struct, frozen=True):
         if found.mesh is None:
             raise ShardcError(NO_SHARDINGS.format(name=self.name), hint=HINT)
         for warning in found.warnings:
-            warnings.warn(str(warning), ShardcWarning, stacklevel=2)
+            warn(str(warning))
         return found
 
     def derived(self, known: tuple[AnyMesh, ...], function: Callable[..., Any], types: Any) -> Lowered:

@@ -12,7 +12,6 @@ and second derivatives are those of that program. Where it has, two programs are
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,8 +20,9 @@ from jax.custom_derivatives import SymbolicZero
 from msgspec import Struct
 
 from shardc.jaxside.leaves import plain, typed
-from shardc.jaxside.lowered import Lowered, ShardcWarning
+from shardc.jaxside.lowered import Lowered
 from shardc.jaxside.untyped import jax, jax_core
+from shardc.jaxside.warned import warn
 
 Flat = Callable[..., Sequence[Any]]
 """A function from leaves to leaves."""
@@ -49,7 +49,7 @@ def differentiable(function: Flat, program: Lowered, compiled: Compiled) -> Flat
         moving = [tangents[i] for i in moved]
         pushed = _Pushed(function, moved, len(primals))
         if any(name.startswith("custom_vjp") for name in program.own_rules):
-            warnings.warn(_LEFT_TO_JAX, ShardcWarning, stacklevel=2)
+            warn(_LEFT_TO_JAX)
             return _halves(pushed.together(*primals, *moving))
         types = [program.typed_argument(i, leaf) for i, leaf in enumerate(primals)]
         types += [types[i] for i in moved]

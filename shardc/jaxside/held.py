@@ -9,16 +9,15 @@ operation on the way out takes them as operands, and the outermost function has 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from shardc.jaxside.held_operands import WAYS, Opened, with_first
-from shardc.jaxside.lowered import ShardcWarning
 from shardc.jaxside.placement import placed
 from shardc.jaxside.untyped import jax, jax_core
+from shardc.jaxside.warned import warn
 
 LEFT = (
     "an array {type} on {count} devices is captured inside {name}, which shardc cannot give more operands: "
@@ -115,4 +114,4 @@ def _warn(name: str, inner: Iterable[Opened]) -> None:
     arrays = {id(array): array for opened in inner for array in opened.arrays}
     for array in arrays.values():
         said = LEFT.format(type=jax.typeof(array).str_short(), count=array.sharding.num_devices, name=name)
-        warnings.warn(said, ShardcWarning, stacklevel=2)
+        warn(said)

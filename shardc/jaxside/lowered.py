@@ -19,6 +19,7 @@ from shardc.frontend.jax_equations import equations
 from shardc.graph.trees import arguments_of
 from shardc.jaxside import kept
 from shardc.jaxside.callbacks import HostFunctions, check
+from shardc.jaxside.calling import with_caller
 from shardc.jaxside.constants import large_constants
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
@@ -31,10 +32,6 @@ from shardc.options import Options
 if TYPE_CHECKING:
     from shardc.explain.records import Explanation
     from shardc.report.cost import Cost
-
-
-class ShardcWarning(UserWarning):
-    """A warning of the compiler, in a compilation that `shardc.jit` began."""
 
 
 class Lowered(Struct, frozen=True, dict=True):
@@ -233,7 +230,7 @@ def lowered(
     names = frozenset(str(equation.primitive.name) for equation in equations(traced.jaxpr))
     check(traced.jaxpr)
     host = HostFunctions()
-    text = text_of(traced, host.lowering())
+    text = with_caller(text_of(traced, host.lowering()))
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))

@@ -26,14 +26,16 @@ Placement = tuple[tuple[Path, Sharding], ...]
 
 
 def placement(arguments: Any) -> Placement:
-    """The shardings of the arrays among the arguments that were put on several devices."""
+    """The shardings of the arrays among the arguments that were put on several devices, or on a mesh."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
     found = ((path, placed(leaf)) for path, leaf in leaves)
     return tuple((path, sharding) for path, sharding in found if sharding is not None)
 
 
 def placed(leaf: Any) -> Sharding | None:
-    """Where an array was put, if on several devices. A tracer of a derivative or of jax.vmap has an array."""
+    """Where an array was put, if on several devices or on a mesh, which may have one device. A tracer of a
+    derivative or of jax.vmap has an array.
+    """
     if isinstance(leaf, jax.core.Tracer):
         if isinstance(getattr(leaf, "batch_dim", None), int):
             _check_whole(leaf.batch_dim, getattr(leaf.val, "sharding", None))
@@ -42,13 +44,12 @@ def placed(leaf: Any) -> Sharding | None:
         return None if primal is None else placed(primal)
     sharding = getattr(leaf, "sharding", None)
     committed = getattr(leaf, "committed", True)
-    several = isinstance(sharding, Sharding) and committed and _device_count(sharding) > 1
-    return sharding if several else None
+    return sharding if isinstance(sharding, Sharding) and committed and _is_on_a_mesh(sharding) else None
 
 
-def _device_count(sharding: Sharding) -> int:
+def _is_on_a_mesh(sharding: Sharding) -> bool:
     devices: Any = sharding
-    return sharding.mesh.size if isinstance(sharding, NamedSharding) else len(devices.device_set)
+    return not sharding.mesh.empty if isinstance(sharding, NamedSharding) else len(devices.device_set) > 1
 
 
 def _check_whole(dim: int, sharding: Any) -> None:

@@ -26,6 +26,9 @@ CASES = {
     "add_rows_split": case(lambda x, i, u: x.at[i].add(u), "f32[32@y, 16]", "i32<32[16@x]", "f32[16@x, 16]"),
     "max_rows": case(lambda x, i, u: x.at[i].max(u), "f32[8@x, 16]", "i32<8[16@y]", "f32[16@y, 16]"),
     "multiply_rows": case(lambda x, i: x.at[i].multiply(2.0), "f32[8@x, 4@y]", "i32<8[3]"),
+    "subtract_and_apply": case(
+        lambda x, i: x.at[i].subtract(2.0).at[i].apply(jnp.sin), "f32[8@x, 4@y]", "i32<8[3]"
+    ),
     "add_pairs": case(lambda x, i, j: x.at[i, j].add(1.0), "f32[8@x, 16@y]", "i32<8[6]", "i32<16[6]"),
     "segment_sum": case(lambda x, i: jax.ops.segment_sum(x, i, 4), "f32[16@x, 4@y]", "i32<4[16@x]"),
     "segment_max": case(lambda x, i: jax.ops.segment_max(x, i, 4), "f32[16@x, 4@y]", "i32<4[16@x]"),

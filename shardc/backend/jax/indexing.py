@@ -1,4 +1,4 @@
-"""Dynamic slices, gather and scatter in JAX."""
+"""Gather and scatter in JAX."""
 
 from __future__ import annotations
 
@@ -6,109 +6,18 @@ from collections.abc import Sequence
 from math import prod
 from typing import cast
 
-import numpy as np
-
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
-from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, raw, tuple_of
+from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method
 from shardc.backend.python.library_elements import Entry
 from shardc.backend.python.library_indexing import PUT_BY
-from shardc.backend.python.literals import typed
 from shardc.backend.python.ranges import splat
+from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
-from shardc.graph import DTYPES, GatherDims, Node, ScatterDims
+from shardc.graph import GatherDims, Node, ScatterDims, walk
 from shardc.ops import combiner, hlo, spmd
-
-
-class _Starts:
-    """Where a slice of some sizes starts, in text, and in which dimensions JAX may count from the end.
-
-    The starts are of one integer type, in which the sizes of the dimensions are numbers: those of 8 bits are
-    converted for 200 rows. A literal has another type where 64 bits are the default.
-    """
-
-    def __init__(
-        self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int], first: int = 0
-    ) -> None:
-        """The starts are those of the dimensions from `first` on."""
-        shape = scope.type(node.operands[0]).shape[first : first + len(starts)]
-        types = [scope.type(start).dtype for start in starts]
-        terms = [scope.term(start) for start in starts]
-        same = all(dtype == scope.emission.default_integer for dtype in types)
-        self._narrow = any(
-            size > np.iinfo(DTYPES[dtype][1]).max for dtype, size in zip(types, shape, strict=True)
-        )
-        self._plain = same or self._narrow or all(t.weak for t in terms) or not any(t.weak for t in terms)
-        self.places = [self._place(scope, start) for start in starts]
-        from_end = cast("tuple[bool, ...]", node.attrs.get("from_end", (False,) * len(starts)))
-        whole = [size == full for size, full in zip(sizes, shape, strict=True)]
-        literal = [term.literal is not None for term in terms]
-        self.from_end = tuple(map(any, zip(from_end, whole, literal, strict=True)))
-        self.cut = [dim for dim, same in enumerate(whole) if not same]
-
-    def _place(self, scope: Scope, start: int) -> Expr:
-        literal = scope.term(start).literal
-        if literal is not None and int(literal) < 0:  # which JAX refuses where it may not count from the end
-            return raw("0") if self._plain else typed(raw("0"), scope.type(start).dtype, scope.target)
-        place = scope.index(start) if self._plain else scope.expr(start)
-        return call(scope.target.dtype("i32"), place) if self._narrow and literal is None else place
-
-    def allowed(self, dim: int | None = None) -> Expr | None:
-        """`allow_negative_indices` for one dimension or all, None where it may be what it is by itself."""
-        found = self.from_end if dim is None else self.from_end[dim : dim + 1]
-        if all(found):
-            return None
-        return tuple_of([raw(str(may)) for may in found]) if any(found) else raw("False")
-
-
-@JAX.prints(hlo.dynamic_slice, idiom.sliced)
-def dynamic_slice(scope: Scope, node: Node) -> Expr:
-    value, *operands = node.operands
-    sizes = ints(node, "slice_sizes")
-    starts = _Starts(scope, node, operands, sizes)
-    if len(starts.cut) == 1:
-        (dim,) = starts.cut
-        return call(
-            "lax.dynamic_slice_in_dim",
-            scope.expr(value),
-            starts.places[dim],
-            str(sizes[dim]),
-            axis=str(dim),
-            allow_negative_indices=starts.allowed(dim),
-        )
-    return call(
-        "lax.dynamic_slice",
-        scope.expr(value),
-        tuple_of(starts.places),
-        integers(sizes),
-        allow_negative_indices=starts.allowed(),
-    )
-
-
-@JAX.prints(hlo.dynamic_update_slice, idiom.updated)
-def dynamic_update_slice(scope: Scope, node: Node) -> Expr:
-    value, update, *operands = node.operands
-    scope.variable(value)
-    starts = _Starts(scope, node, operands, scope.type(update).shape)
-    if len(starts.cut) == 1:
-        (dim,) = starts.cut
-        return call(
-            "lax.dynamic_update_slice_in_dim",
-            scope.expr(value),
-            scope.expr(update),
-            starts.places[dim],
-            axis=str(dim),
-            allow_negative_indices=starts.allowed(dim),
-        )
-    return call(
-        "lax.dynamic_update_slice",
-        scope.expr(value),
-        scope.expr(update),
-        tuple_of(starts.places),
-        allow_negative_indices=starts.allowed(),
-    )
 
 
 def indices_last(scope: Scope, value: int, vector_dim: int) -> Expr:
@@ -160,7 +69,8 @@ _SCATTERS = {
 @JAX.prints(hlo.scatter)
 def scatter(scope: Scope, node: Node) -> Expr:
     kind = combiner(node.regions[0], scope.graph)
-    if len(node.results) != 1 or kind not in _SCATTERS:
+    applied = None if kind in _SCATTERS else _applied(scope, node)
+    if len(node.results) != 1 or (kind not in _SCATTERS and applied is None):
         raise ShardcError("JAX has no scatter that combines by such a function", node.loc)
     dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
     _, places, updates = node.operands
@@ -174,14 +84,22 @@ def scatter(scope: Scope, node: Node) -> Expr:
             dims.scatter_indices_batching_dims, dims.index_vector_dim
         ),
     )
-    return call(
-        _SCATTERS[kind],
-        _table(scope, node, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims)),
-        indices_last(scope, places, dims.index_vector_dim),
-        scope.expr(updates),
-        numbers,
-        mode='"drop"',
-    )
+    table = _table(scope, node, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims))
+    at = indices_last(scope, places, dims.index_vector_dim)
+    if applied is not None:
+        shape = integers(scope.type(updates).shape)
+        return call("lax.scatter_apply", table, at, applied, numbers, update_shape=shape, mode='"drop"')
+    return call(_SCATTERS[str(kind)], table, at, scope.expr(updates), numbers, mode='"drop"')
+
+
+def _applied(scope: Scope, node: Node) -> str | None:
+    """The function that a scatter applies to elements, whatever the updates are; None of others."""
+    region = node.regions[0]
+    update = region.args[-1]
+    reads = {value for each in walk(region) for value in each.operands}
+    if len(node.results) != 1 or update in reads or update in region.results:
+        return None
+    return f"lambda x: {scalar_function(scope, node, 0, 'applied', ('x', 'unused'))}(x, x)"
 
 
 def _table(scope: Scope, node: Node, at_one_place: bool) -> Expr:
@@ -198,24 +116,6 @@ def _table(scope: Scope, node: Node, at_one_place: bool) -> Expr:
     added = not inside and user is not None and user.name == hlo.add.name and splat(value, known) == 0
     table = scope.expr(value)
     return call("lax.optimization_barrier", table) if at_one_place and (cut or added) else table
-
-
-@JAX.prints(idiom.layer)
-def layer(scope: Scope, node: Node) -> Expr:
-    """ws[i] along a dimension; the index is clamped unless it is a loop's counter."""
-    stack, place = node.operands
-    axis = cast(int, node.attrs["axis"])
-    if node.attrs["counter"]:
-        return index(scope.expr(stack), [*[":"] * axis, scope.index(place)])
-    starts = _Starts(scope, node, [place], [1], axis)
-    return call(
-        "lax.dynamic_index_in_dim",
-        scope.expr(stack),
-        starts.places[0],
-        axis=str(axis) if axis else None,
-        keepdims="False",
-        allow_negative_indices=starts.allowed(0),
-    )
 
 
 @JAX.prints(idiom.put)
@@ -297,10 +197,3 @@ def put_slices(scope: Scope, node: Node) -> Expr:
         entries.pop()
     at = index(attribute(_table(scope, node, True), "at"), entries)
     return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
-
-
-@JAX.prints(idiom.put_layer)
-def put_layer(scope: Scope, node: Node) -> Expr:
-    """ys.at[i].set(y)."""
-    stack, update, place = node.operands
-    return method(index(attribute(scope.expr(stack), "at"), [scope.index(place)]), "set", scope.expr(update))

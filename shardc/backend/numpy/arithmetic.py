@@ -57,9 +57,10 @@ def convert(scope: Scope, node: Node) -> Printed:
 @NUMPY.prints(hlo.sort)
 def sort(scope: Scope, node: Node) -> Printed:
     order = order_of(node, scope.graph, scope.emission.made)
+    dtype = scope.type(node.operands[0]).dtype
     plain = order is not None and not order.descending and not order.total
-    if len(node.operands) != 1 or not plain or is_complex(scope.type(node.operands[0]).dtype):
-        return sort_call(scope, node)  # NumPy puts every complex number with a NaN last
+    if len(node.operands) != 1 or not plain or not is_builtin(dtype) or is_complex(dtype):
+        return sort_call(scope, node)  # of others NumPy sorts no NaNs; complex numbers with one it puts last
     dim = str(node.attrs.get("dimension", scope.type(node.operands[0]).rank - 1))
     return call("np.sort", scope.expr(node.operands[0]), axis=dim, kind='"stable"')
 

@@ -14,7 +14,7 @@ from shardc.backend.python.printers import ARRAYS, Printed, Printer
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.template import is_template, templated
 from shardc.backend.python.terms import Term, common_shape
-from shardc.backend.python.total_order import Canonical
+from shardc.backend.python.total_order import Canonical, nans_come_first
 from shardc.graph import Node, is_complex, is_float, is_integer
 from shardc.ops import hlo
 
@@ -121,6 +121,8 @@ def comparison(in_total_order: Printer) -> Printer:
 def _compare_canonical(scope: Scope, node: Node) -> Expr | None:
     """In the total order values with equal zeros and equal NaNs: NaNs come last. None for other values."""
     canonical = Canonical(scope.emission.made)
+    if nans_come_first(scope.type(node.operands[0]).numpy):
+        return None
     if any(canonical.source(value) is None for value in node.operands):
         return None
     direction = str(node.attrs["comparison_direction"])

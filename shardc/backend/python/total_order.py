@@ -58,11 +58,19 @@ class Canonical(Struct, frozen=True):
         if node is not None and node.name == hlo.broadcast_in_dim.name:
             return self._constant(node.operands[0], known)
         held = node.attrs["value"] if node is not None and node.name == hlo.constant.name else None
-        return isinstance(held, Dense) and held.is_splat and known(np.asarray(held.data, np.float64))
+        return isinstance(held, Dense) and held.is_splat and known(np.asarray(held.data))
+
+
+def nans_come_first(dtype: np.dtype[Any]) -> bool:
+    """Whether NaN has a sign in a type of floats, as in those of 8 bits that have it in the place of -0."""
+    return bool(np.signbit(np.asarray(np.nan, dtype).astype(np.float64)))
 
 
 def _is_nan(element: Any) -> bool:
-    return bool(np.isnan(element) & ~np.signbit(element))
+    """Whether it is the NaN that JAX writes."""
+    if not np.isnan(element):
+        return False
+    return bool(np.signbit(element.astype(np.float64))) == nans_come_first(element.dtype)
 
 
 def _is_zero(element: Any) -> bool:

@@ -33,6 +33,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops.elementwise.kinds import kind
 from shardc.rewrite.folding.notes import Folded, OwnFunction, Unlike, folded, has_own
 from shardc.rewrite.folding.places import OWN, Place, Slot, places_of
+from shardc.rewrite.folding.reads import copied
 from shardc.rewrite.outline import CALL, GROUP, REASON, group_number, renumber_groups
 
 FEW = 4
@@ -80,7 +81,7 @@ def tell(shared: SharedGraph) -> None:
     one."""
     stacks = _stacks(shared.module)
     slots = {(stack.stack, *each.slot) for stack in stacks for each in stack.functions}
-    copied = {(stack.stack, stack.cut - 1) for stack in stacks}
+    examples = {(stack.stack, stack.cut - 1) for stack in stacks}
     if not slots:
         return
     told, commented = list[Operation](), list[Operation]()
@@ -89,7 +90,7 @@ def tell(shared: SharedGraph) -> None:
         if len(places) == 1 and places[0][0] in slots and kind(op.name) is not None:
             op.attributes[OWN] = integers(places[0][0])
             told.append(op)
-        if any((slot[0], layer) in copied for slot, layer in places):
+        if any((slot[0], layer) in examples for slot, layer in places):
             commented.append(op)
     shared.noted(OWN)
     _check_comments({op.name for op in told}, commented)
@@ -169,7 +170,8 @@ def put(module: ModuleOp, owners: Iterable[Own]) -> None:
                 name = each.names.get(cast("Slot", python_of(op.attributes[OWN])))
                 if name is not None:
                     names.add(op.name)
-                    _become(op, name)
+                    function = make_context().get_op(name)
+                    Rewriter.replace_op(op, [copied(op, op.operands, function)])
         _check_comments(names, nested(waiting))
 
 
@@ -188,21 +190,3 @@ def _inlined(call: CallOp, function: FuncOp) -> list[Operation]:
             new.name_hint = old.name_hint
     Rewriter.replace_op(call, [], results)
     return copies
-
-
-def _become(op: Operation, name: str) -> None:
-    """Let another function take the place of one."""
-    made = (
-        make_context()
-        .get_op(name)
-        .create(
-            operands=op.operands,
-            result_types=[result.type for result in op.results],
-            properties=op.properties,
-            attributes=op.attributes,
-            location=op.location,
-        )
-    )
-    for old, new in zip(op.results, made.results, strict=True):
-        new.name_hint = old.name_hint
-    Rewriter.replace_op(op, [made])

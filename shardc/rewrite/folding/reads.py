@@ -25,13 +25,15 @@ def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:
         step.operands[index] = value
 
 
-def copied(op: Operation, values: Sequence[SSAValue]) -> Operation:
-    """A copy of an operation that reads other values, in the order of reads()."""
+def copied(op: Operation, values: Sequence[SSAValue], function: type[Operation] | None = None) -> Operation:
+    """A copy of an operation that reads other values, in the order of reads(); of one without regions perhaps
+    another function of them.
+    """
     if op.regions:
         copy = op.clone()
         replace_reads(copy, values)
         return copy
-    copy = op.create(
+    copy = (function or type(op)).create(
         operands=values,
         result_types=[result.type for result in op.results],
         properties=op.properties,

@@ -114,3 +114,24 @@ func.func @known(%y: tensor<8x4xf32>, %i: tensor<1xi32>) -> (tensor<6x2xf32>, te
   %2 = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 4>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<1xi32>) -> tensor<4xf32>
   return %0, %1, %2 : tensor<6x2xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// What a scatter subtracts is negated and added; the other way round it is neither.
+// CHECK-LABEL: func.func @subtracted
+// CHECK-NEXT:    [[MINUS:%.*]] = stablehlo.negate %v
+// CHECK-NEXT:    "stablehlo.scatter"(%y, %i, [[MINUS]])
+// CHECK:           stablehlo.add %a, %b
+// CHECK:         "stablehlo.scatter"(%y, %i, %v)
+// CHECK:           stablehlo.subtract {{%b.*}}, {{%a.*}}
+func.func @subtracted(%y: tensor<8xf32>, %i: tensor<3x1xi32>, %v: tensor<3xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %r = "stablehlo.scatter"(%y, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.subtract %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<8xf32>
+  %q = "stablehlo.scatter"(%y, %i, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.subtract %b, %a : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<8xf32>
+  return %r, %q : tensor<8xf32>, tensor<8xf32>
+}

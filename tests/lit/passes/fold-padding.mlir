@@ -99,3 +99,33 @@ func.func @slices(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]
   %7 = stablehlo.slice %6 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
   return %2, %4, %5, %7 : tensor<8xf32>, tensor<10xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Slices that share out a sum of padded tensors and constants: where nothing of a tensor is left there is what
+// it was padded with. What was summed over nothing, and over dimensions of size 1 that came and went, is gone.
+// CHECK-LABEL: @shared_out
+// CHECK: [[UP:%.*]] = stablehlo.pad %x, %zero, low = [-1], high = [1], interior = [0]
+// CHECK: [[DOWN:%.*]] = stablehlo.pad %x, %zero, low = [1], high = [-1], interior = [0]
+// CHECK: [[SUM:%.*]] = stablehlo.add [[UP]], [[DOWN]]
+// CHECK: [[ALL:%.*]] = stablehlo.add [[SUM]], {{.*}} tensor<8xf32>
+// CHECK: [[FIRST:%.*]] = stablehlo.pad %x, %zero, low = [0], high = [-7], interior = [0]
+// CHECK: [[ADDED:%.*]] = stablehlo.add [[FIRST]], {{.*}} tensor<1xf32>
+// CHECK: [[ONE:%.*]] = stablehlo.add [[ADDED]], {{.*}} tensor<1xf32>
+// CHECK: stablehlo.pad [[ONE]], %zero, low = [0], high = [7]
+sdy.mesh @ring = <["r"=4]>
+func.func @shared_out(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}, %none: tensor<10x0xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [0], high = [2], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %1 = stablehlo.pad %x, %zero, low = [2], high = [0], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
+  %2 = stablehlo.add %0, %1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %3 = stablehlo.reduce(%none init: %zero) applies stablehlo.add across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10x0xf32>, tensor<f32>) -> tensor<10xf32>
+  %4 = stablehlo.add %2, %3 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : tensor<10xf32>
+  %5 = stablehlo.slice %4 [1:9] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
+  %6 = stablehlo.slice %4 [0:1] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{?}]>]>} : (tensor<10xf32>) -> tensor<1xf32>
+  %7 = stablehlo.reshape %6 : (tensor<1xf32>) -> tensor<1x1xf32>
+  %8 = stablehlo.reduce(%7 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1x1xf32>, tensor<f32>) -> tensor<f32>
+  %9 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<f32>) -> tensor<1xf32>
+  %10 = stablehlo.pad %9, %zero, low = [0], high = [7], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<1xf32>, tensor<f32>) -> tensor<8xf32>
+  return %5, %10 : tensor<8xf32>, tensor<8xf32>
+}

@@ -79,3 +79,13 @@ def test_products_lie_row_after_row(letters: str):
     found: Any = compiled.main(x, y)
     assert_near(found, np.einsum(letters, x, y), terms=64)
     assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float8_e4m3b11fnuz"])
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_numbers_of_few_bits_are_sorted_as_jax_does_with_nan(dtype: str, target: str):
+    jax = pytest.importorskip("jax")
+    v = np.array([[1, np.nan, -2, 0, 3, -1, np.nan, -7]]).astype(jax.numpy.dtype(dtype))
+    compiled = shardc.from_jax(jax.numpy.sort, v, target=target)
+    got, want = (np.asarray(sort(v)).astype(np.float32) for sort in (compiled.main, jax.numpy.sort))
+    np.testing.assert_array_equal(got, want)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.jaxside.lowered import ShardcWarning
+from shardc.jaxside.warned import ShardcWarning
 from tests.unit.jaxside.conftest import same
 
 jax = pytest.importorskip("jax")

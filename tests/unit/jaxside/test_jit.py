@@ -15,6 +15,7 @@ from tests.unit.jaxside.conftest import same
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
+P = jax.sharding.PartitionSpec
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weight", "bias"], meta_fields=["act"])
@@ -468,3 +469,13 @@ def test_one_in_another_is_a_part_of_it(pod, draw):
 def test_shapes_without_a_compilation(pod, draw):
     found = shardc.jit(lambda x, n: {"y": x[:n]}, static_argnums=1).eval_shape(draw(8, 4), 3)
     assert found["y"].shape == (3, 4)
+
+
+def test_a_mesh_of_one_device_says_how(draw):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[1:2]).reshape(1, 1), ("data", "model"))
+    put = partial(jax.device_put, device=jax.sharding.NamedSharding(mesh, P("data")))
+    x, w = put(draw(8, 4)), put(draw(4, 4))
+    compiled = shardc.jit(lambda x: jnp.tanh(x @ w).sum())
+    found = jax.value_and_grad(compiled)(x)
+    same(found, jax.value_and_grad(lambda x: jnp.tanh(x @ w).sum())(x))
+    assert compiled(x).sharding.mesh == mesh

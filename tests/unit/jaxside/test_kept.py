@@ -13,7 +13,7 @@ import pytest
 import shardc
 from shardc import cache
 from shardc.jaxside import kept
-from shardc.jaxside.lowered import ShardcWarning
+from shardc.jaxside.warned import ShardcWarning
 from tests.unit.jaxside.conftest import same
 
 jax = pytest.importorskip("jax")

@@ -53,6 +53,7 @@ def derivative(f: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax
         (wide, 6),  # one and two rows, up and down
         (derivative(wide), 12),
         (edge, 2),
+        (derivative(edge), 6),  # the last row goes to the first device and back
         (shifted, 2),
         (derivative(shifted), 4),
         (inside, 2),
