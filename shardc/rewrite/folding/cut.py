@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import ops_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
@@ -95,7 +96,7 @@ class Cut:
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
-        staying = (op for op in self.block.ops if op is not self.block.last_op and op not in self.gone)
+        staying = (op for op in ops_of(self.block) if op is not self.block.last_op and op not in self.gone)
         return (
             not any(self._place(v) and self.instead(op, v) is None for op in staying for v in reads(op))
             and all(self._like(value) is not None for value in self.returned if self._place(value))
