@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
@@ -14,6 +15,7 @@ from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import ops_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
+from shardc.rewrite.folding.given import Kind
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
 from shardc.rewrite.folding.places import LAYER, NUMBERS, TIMES, Place, Slot, note_places
@@ -24,7 +26,8 @@ from shardc.rewrite.folding.stacks import stacks_of
 LONG = 50
 """Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
 of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
-operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them."""
+operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them.
+Near a layer that is annotated otherwise it ends in the next one, so one more is kept where there may be such."""
 
 LATER = 0.5
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
@@ -50,7 +53,7 @@ class Cut:
         self.function, self.stack, self.block = function, stack, function.body.block
         self.stack_number, self.arguments, self.results = number, arguments, results
         self.reach = max(stack.reach, 1)
-        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2)
+        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2) + self._is_apart()
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
@@ -76,6 +79,14 @@ class Cut:
         if isinstance(value, OpResult):
             return self.made.get((slot, layer, value.index))
         return self.given.get((slot, layer))
+
+    def _is_apart(self) -> bool:
+        """Whether an argument of no layer is annotated otherwise than those of layers that are of its type."""
+        stack, kinds = self.stack, defaultdict[Attribute, set[Kind | None]](set)
+        for argument in stack.arguments:
+            kinds[argument.type].add(stack.given.of(argument))
+        others = (argument for argument in self.block.args if argument not in stack.arguments)
+        return any(kinds[other.type] and stack.given.of(other) not in kinds[other.type] for other in others)
 
     # Whether it can be done
 
