@@ -27,7 +27,7 @@ LONG = 50
 """Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
 of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
 operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them.
-Near a layer that is annotated otherwise it ends in the next one, so one more is kept where there may be such."""
+Near a layer that is annotated otherwise it ends in the next one: one more is kept where there may be such."""
 
 LATER = 0.5
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
@@ -81,7 +81,7 @@ class Cut:
         return self.given.get((slot, layer))
 
     def _is_apart(self) -> bool:
-        """Whether an argument of no layer is annotated otherwise than those of layers that are of its type."""
+        """Whether an argument of none of the layers is annotated otherwise than those of its type are."""
         stack, kinds = self.stack, defaultdict[Attribute, set[Kind | None]](set)
         for argument in stack.arguments:
             kinds[argument.type].add(stack.given.of(argument))
