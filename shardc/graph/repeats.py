@@ -55,8 +55,7 @@ def repeats(elements: Sequence[Hashable], least: int) -> list[Repeat]:
 def _best(found: Sequence[Repeat]) -> list[Repeat]:
     """Those that save most, by dynamic programming over their ends; one may begin later, after another.
 
-    `best` is what the first so many of them save, and how that is chosen: of what saves the same, the
-    shortest periods.
+    `best` is what the first so many of them save; of what saves the same, the shortest periods are taken.
     """
     stops, best = [repeat.stop for repeat in found], [(0, 0)]
     chosen: list[tuple[Repeat, ...]] = [()]
@@ -67,8 +66,9 @@ def _best(found: Sequence[Repeat]) -> list[Repeat]:
             saved, periods = best[before]
             both = saved + (count - 1) * repeat.period, periods - repeat.period
             if both > most:
-                start = max(repeat.start, *(other.stop for other in chosen[before][-1:]), 0)
-                most, last = both, (*chosen[before], Repeat(start, repeat.period, repeat.stop))
+                earlier = chosen[before]
+                start = max(repeat.start, earlier[-1].stop) if earlier else repeat.start
+                most, last = both, (*earlier, Repeat(start, repeat.period, repeat.stop))
         best.append(most)
         chosen.append(last)
     return [*chosen[-1]]
