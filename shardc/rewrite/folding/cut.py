@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -81,12 +81,15 @@ class Cut:
         return self.given.get((slot, layer))
 
     def _is_apart(self) -> bool:
-        """Whether an argument of none of the layers is annotated otherwise than those of its type are."""
-        stack, kinds = self.stack, defaultdict[Attribute, set[Kind | None]](set)
-        for argument in stack.arguments:
-            kinds[argument.type].add(stack.given.of(argument))
-        others = (argument for argument in self.block.args if argument not in stack.arguments)
-        return any(kinds[other.type] and stack.given.of(other) not in kinds[other.type] for other in others)
+        """Whether an argument of none of the layers is read as one of theirs is, and annotated otherwise."""
+        given, layered = self.stack.given, self.stack.arguments
+        kinds = defaultdict[Hashable, set[Kind | None]](set)
+        for argument in layered:
+            for way in _ways_read(argument):
+                kinds[way].add(given.of(argument))
+        others = [argument for argument in self.block.args if argument not in layered]
+        pairs = ((other, kinds[way]) for other in others for way in _ways_read(other) if way in kinds)
+        return any(given.of(other) not in there for other, there in pairs)
 
     # Whether it can be done
 
@@ -186,6 +189,11 @@ class Cut:
         note_places(copy, [((self.stack_number, *slot), self._shown(layer))])
         if layer == self.first - 1 and slot[0] != NUMBERS:
             copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
+
+
+def _ways_read(argument: BlockArgument) -> set[Hashable]:
+    """Its type, with which operations read it, and as which operand."""
+    return {(argument.type, use.operation.name, use.index) for use in argument.uses}
 
 
 def returned(function: FuncOp) -> Sequence[SSAValue]:
