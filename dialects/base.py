@@ -19,6 +19,7 @@ class HloOp(IRDLOperation, ABC):
     """An operation whose result types follow from its operands and attributes."""
 
     irdl_options = (ParsePropInAttrDict(),)
+    __hash__ = object.__hash__  # IRDLOperation's is as good, and a call of Python
 
     def verify_(self) -> None:
         verify_types(self)

@@ -26,6 +26,7 @@ from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.convert import python_of
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import SourceLoc, source_of
+from shardc.dialects.nested import ops_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.graph.types import Location
 
@@ -93,7 +94,7 @@ class _Writer:
     def block(self, block: Block) -> list[Any]:
         types = [self.attribute(arg.type) for arg in block.args]
         places = [self.placed(arg.location) for arg in block.args]
-        return [types, places, self.made(block.args), [self.operation(op) for op in block.ops]]
+        return [types, places, self.made(block.args), [self.operation(op) for op in ops_of(block)]]
 
     def made(self, values: Sequence[SSAValue]) -> list[str | None]:
         """Number values; their names."""

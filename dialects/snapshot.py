@@ -22,6 +22,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs, python_of
 from shardc.dialects.locations import location_of
+from shardc.dialects.nested import ops_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
 from shardc.dialects.trees import INTERFACE, interface_of
@@ -101,7 +102,7 @@ class _Reader:
     def region(self, region: IRRegion, mesh: Mesh | None) -> Region:
         block = region.block
         args = tuple([self.value(arg, self.location(arg.location)) for arg in block.args])
-        return Region(args, [self.node(op, mesh) for op in block.ops])
+        return Region(args, [self.node(op, mesh) for op in ops_of(block)])
 
     def value(self, ssa: SSAValue, loc: Location, sharding: Sharding | None = None) -> int:
         values = self.graph.values

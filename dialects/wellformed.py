@@ -15,6 +15,7 @@ from shardc.dialects.annotation_checks import check_annotations
 from shardc.dialects.collective_checks import check_collective
 from shardc.dialects.locations import location_of
 from shardc.dialects.manual import check_manual
+from shardc.dialects.nested import ops_of
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.stablehlo.calls import CustomCallOp
@@ -55,7 +56,7 @@ class _Verifier(Struct):
             self._alone(op)
         for region in op.regions:
             for block in region.blocks:
-                for inner in block.ops:
+                for inner in ops_of(block):
                     self.operation(inner)
         if key is not None:
             self.seen.add(key)

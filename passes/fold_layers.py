@@ -37,6 +37,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 
+from shardc.dialects.nested import ops_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
@@ -65,7 +66,7 @@ class FoldLayers(GraphPass):
         if len(functions) != 1 or not module_meshes(shared.module):
             return False
         (function,) = functions
-        if sum(1 for _ in function.body.block.ops) < self.worth:
+        if len(ops_of(function.body.block)) < self.worth:
             return False
         from shardc.rewrite.folding.cut import cuts_of, folded
 

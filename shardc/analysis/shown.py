@@ -34,7 +34,8 @@ def position_shown(node: Node, devices: Sequence[int], device: int | None = None
 
 def unshown(graph: Graph) -> Graph:
     """The same program without what it shows, which changes no result."""
-    if not any(has(node.name, Trait.SHOWS) for f in graph.functions.values() for node in walk(f.body)):
+    used = {node.name for function in graph.functions.values() for node in walk(function.body)}
+    if not any(has(name, Trait.SHOWS) for name in used):
         return graph
     functions = {name: replace(f, body=_unshown(f.body)) for name, f in graph.functions.items()}
     return replace(graph, functions=functions)

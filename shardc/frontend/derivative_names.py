@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import ops_of
 from shardc.dialects.types import type_of
 from shardc.frontend.python_names import blocks_of, frames
 from shardc.frontend.tree_paths import last_words
@@ -92,7 +93,7 @@ class _Block:
     ) -> None:
         self._backward, self._before, self._words = backward, before, words
         self._groups: dict[_Key, tuple[list[Operation], list[Operation]]] = defaultdict(lambda: ([], []))
-        ops = list(block.ops)
+        ops = ops_of(block)
         places = {self._place(op) for op in ops if op in backward}
         for op in ops if places else ():
             is_backward = op in backward

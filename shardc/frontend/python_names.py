@@ -26,7 +26,7 @@ from xdsl.traits import IsTerminator
 
 from shardc.diagnostics import is_own
 from shardc.dialects.locations import SourceLoc, location_of
-from shardc.dialects.nested import nested
+from shardc.dialects.nested import nested, ops_of
 from shardc.dialects.once import Once
 from shardc.frontend.forward_values import ForwardPass
 from shardc.frontend.python_lines import Statement, statement_at
@@ -58,8 +58,9 @@ def blocks_of(op: Operation) -> Iterator[Block]:
     for region in op.regions:
         for block in region.blocks:
             yield block
-            for inner in block.ops:
-                yield from blocks_of(inner)
+            for inner in ops_of(block):
+                if inner.regions:
+                    yield from blocks_of(inner)
 
 
 def _callers(module: ModuleOp, backward: Collection[Operation]) -> dict[str, set[Statement]]:
@@ -149,7 +150,7 @@ class _Naming:
     def block(self, block: Block) -> None:
         run: list[Operation] = []
         current: Statement | None = None
-        for op in block.ops:
+        for op in ops_of(block):
             if op.name == hlo.constant.name:
                 continue  # JAX places constants where it was asked to lower
             last = op.has_trait(IsTerminator) or op in self._backward

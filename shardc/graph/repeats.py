@@ -8,6 +8,7 @@ distances of equal elements, so the time is about that of sorting.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 
@@ -41,18 +42,36 @@ class Repeat(Struct, frozen=True):
 
 
 def repeats(elements: Sequence[Hashable], least: int) -> list[Repeat]:
-    """Stretches that don't overlap, of periods of at least `least`, those that save most first taken.
+    """The stretches that together save most: they don't overlap, and have periods of at least `least`.
 
-    They come in the order of their starts. Each has two whole periods or more.
+    They come in order. Each has two whole periods or more.
     """
     numbers: dict[Hashable, int] = {}
     ids = np.array([numbers.setdefault(element, len(numbers)) for element in elements], dtype=np.int64)
     found = [r for period in _periods(ids.tolist(), least) for r in _stretches(ids, period)]
-    chosen: list[Repeat] = []
-    for repeat in sorted(found, key=lambda r: (-r.saved, r.period, r.start)):
-        if all(repeat.stop <= other.start or other.stop <= repeat.start for other in chosen):
-            chosen.append(repeat)
-    return sorted(chosen, key=lambda r: r.start)
+    return _best(sorted(found, key=lambda r: (r.stop, r.period, r.start)))
+
+
+def _best(found: Sequence[Repeat]) -> list[Repeat]:
+    """Those that save most, by dynamic programming over their ends; one may begin later, after another.
+
+    `best` is what the first so many of them save; of what saves the same, the shortest periods are taken.
+    """
+    stops, best = [repeat.stop for repeat in found], [(0, 0)]
+    chosen: list[tuple[Repeat, ...]] = [()]
+    for number, repeat in enumerate(found):
+        most, last = best[-1], chosen[-1]
+        for count in range(repeat.count, 1, -1):
+            before = bisect_right(stops, repeat.stop - count * repeat.period, hi=number)
+            saved, periods = best[before]
+            both = saved + (count - 1) * repeat.period, periods - repeat.period
+            if both > most:
+                earlier = chosen[before]
+                start = max(repeat.start, earlier[-1].stop) if earlier else repeat.start
+                most, last = both, (*earlier, Repeat(start, repeat.period, repeat.stop))
+        best.append(most)
+        chosen.append(last)
+    return [*chosen[-1]]
 
 
 def _periods(ids: Sequence[int], least: int) -> list[int]:

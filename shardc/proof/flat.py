@@ -36,11 +36,11 @@ class Copy(Struct):
 
     def copied(self, node: Node, names: dict[int, int]) -> Node:
         """The node with new results; `names` says what other values are called, and learns of these."""
-        regions = tuple(self._region(region, names) for region in node.regions)
-        operands = tuple(names.get(value, value) for value in node.operands)
-        names.update((value, self.value(value)) for value in node.results)
+        regions = tuple([self._region(region, names) for region in node.regions])
+        operands = tuple([names.get(value, value) for value in node.operands])
+        results = tuple([self.value(value) for value in node.results])
+        names.update(zip(node.results, results, strict=True))
         self.nodes += 1
-        results = tuple(names[value] for value in node.results)
         return replace(node, id=self.nodes, operands=operands, results=results, regions=regions)
 
     def _region(self, region: Region, names: dict[int, int]) -> Region:
@@ -141,8 +141,8 @@ class Stretch(Struct, frozen=True, dict=True):
     def inputs(self) -> list[int]:
         """The values from outside, in order of use."""
         made = {value for node in self.nodes for value in node.results}
-        used = (value for node in (*self.nodes, *self.again.values()) for value in uses(node))
-        return list(dict.fromkeys(v for v in used if v not in made and v not in self.again))
+        used = [value for node in (*self.nodes, *self.again.values()) for value in uses(node)]
+        return list(dict.fromkeys([v for v in used if v not in made and v not in self.again]))
 
     def values(self) -> list[int]:
         """What it makes."""

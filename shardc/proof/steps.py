@@ -97,7 +97,7 @@ class Steps:
     def stretch(self, start: int, stop: int) -> Stretch:
         nodes = self.steps[start:stop]
         used: dict[int, Node] = {}
-        for value in dict.fromkeys(value for node in nodes for value in uses(node)):
+        for value in dict.fromkeys([value for node in nodes for value in uses(node)]):
             self._use(value, used)
         return Stretch(nodes, used)
 
@@ -123,7 +123,7 @@ class Steps:
         for value, node in stretch.again.items():
             constant = value in self.constants
             names[value] = ("constant", self.constant(value)) if constant else self._flow(node, names)
-        return tuple(self._flow(node, names) for node in stretch.nodes)
+        return tuple([self._flow(node, names) for node in stretch.nodes])
 
     def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:
         regions = list[Key]()
@@ -135,7 +135,7 @@ class Steps:
                 flows.append(self._flow(inner, inside))
                 inside.update((value, ("inner", place, n)) for n, value in enumerate(inner.results))
             regions.append(tuple(flows))
-        return (self.kind(node), tuple(names[value] for value in node.operands), *regions)
+        return (self.kind(node), tuple([names[value] for value in node.operands]), *regions)
 
     def outline(self, name: str, stretches: Sequence[Stretch]) -> list[int]:
         """Calls in the place of stretches; they give whatever is used after one of them."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import cast
 
 from msgspec import Struct
 
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
 from shardc.planning.machines import load
+from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import FEMTO, Rates
 from shardc.planning.program.setup import count_work
@@ -128,7 +130,8 @@ def warn_of_repeated_work(problem: Problem) -> None:
     found = less_divided(problem)
     if found is None or found.repeated_fs < LONG:
         return
-    worst, count = found.operations[0], len(found.operations)
+    worst, nodes = found.operations[0], [each.variable.node for each in found.operations]
+    count = sum(cast("int", node.attrs.get(TIMES, 1)) for node in nodes)
     others = f" and {count - 1} more operations" if count > 1 else ""
     repeated = f"devices repeat {seconds_text(found.repeated_fs)} of work"
     could = f"{title(worst.variable.node)}{others} could run in {worst.could} parts"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -11,8 +12,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.nested import ops_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
+from shardc.rewrite.folding.given import Kind
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
 from shardc.rewrite.folding.places import LAYER, NUMBERS, TIMES, Place, Slot, note_places
@@ -23,7 +26,8 @@ from shardc.rewrite.folding.stacks import stacks_of
 LONG = 50
 """Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
 of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
-operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them."""
+operations further on (planning/program/repeats.py), and layers at the cut are to be as those between them.
+Near a layer that is annotated otherwise it ends in the next one: one more is kept where there may be such."""
 
 LATER = 0.5
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
@@ -49,7 +53,7 @@ class Cut:
         self.function, self.stack, self.block = function, stack, function.body.block
         self.stack_number, self.arguments, self.results = number, arguments, results
         self.reach = max(stack.reach, 1)
-        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2)
+        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2) + self._is_apart()
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
@@ -76,6 +80,17 @@ class Cut:
             return self.made.get((slot, layer, value.index))
         return self.given.get((slot, layer))
 
+    def _is_apart(self) -> bool:
+        """Whether an argument of none of the layers is read as one of theirs is, and annotated otherwise."""
+        given, layered = self.stack.given, self.stack.arguments
+        kinds = defaultdict[Hashable, set[Kind | None]](set)
+        for argument in layered:
+            for way in _ways_read(argument):
+                kinds[way].add(given.of(argument))
+        others = [argument for argument in self.block.args if argument not in layered]
+        pairs = ((other, kinds[way]) for other in others for way in _ways_read(other) if way in kinds)
+        return any(given.of(other) not in there for other, there in pairs)
+
     # Whether it can be done
 
     @property
@@ -95,7 +110,7 @@ class Cut:
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
-        staying = (op for op in self.block.ops if op is not self.block.last_op and op not in self.gone)
+        staying = (op for op in ops_of(self.block) if op is not self.block.last_op and op not in self.gone)
         return (
             not any(self._place(v) and self.instead(op, v) is None for op in staying for v in reads(op))
             and all(self._like(value) is not None for value in self.returned if self._place(value))
@@ -174,6 +189,11 @@ class Cut:
         note_places(copy, [((self.stack_number, *slot), self._shown(layer))])
         if layer == self.first - 1 and slot[0] != NUMBERS:
             copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
+
+
+def _ways_read(argument: BlockArgument) -> set[Hashable]:
+    """Its type, with which operations read it, and as which operand."""
+    return {(argument.type, use.operation.name, use.index) for use in argument.uses}
 
 
 def returned(function: FuncOp) -> Sequence[SSAValue]:

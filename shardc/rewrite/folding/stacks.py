@@ -13,6 +13,7 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult
 
+from shardc.dialects.nested import ops_of
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.ops.elementwise.kinds import kind as function
@@ -29,7 +30,7 @@ def stacks_of(block: Block, least: int, functions: bool = False) -> Iterator[Sta
     """The stacks of equal layers of a block, those with most operations first, while so many operations are
     of none. Each operation is of one. Layers may differ in `functions` of a kind."""
     alike = Alike(ignored=lambda name: name.startswith("shardc."))
-    *ops, _ = block.ops
+    *ops, _ = ops_of(block)
     numbers = dict[Hashable, int]()
     kind = {op: numbers.setdefault(alike.kind(op), len(numbers)) for op in ops}
     like = _of_functions(numbers) if functions else [*range(len(numbers))]

@@ -31,6 +31,15 @@ def test_several_stretches_come_in_order() -> None:
     assert repeats("abcdabcd" + "xyzxyzxyz", least=3) == [Repeat(0, 4, 8), Repeat(8, 3, 17)]
 
 
+def test_those_that_together_save_most_are_taken() -> None:
+    """Also where one stretch saves more than each of them, and where the two have an element in common."""
+    text = ("aabcdefg" * 5 + "abcdefg") * 2
+    (low, high) = repeats(text, least=4)
+    assert (low, high) == (Repeat(0, 8, 41), Repeat(41, 8, 88))
+    assert low.saved < Repeat(0, 47, 94).saved < low.saved + high.saved
+    assert text[40:80] == text[48:88]  # so the second began before the first ends
+
+
 @given(st.text("abc", max_size=40), st.integers(1, 5))
 def test_what_is_found_repeats(text: str, least: int) -> None:
     found = repeats(text, least)

@@ -16,6 +16,7 @@ from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load, shipped
 from shardc.planning.program import Plan, plan_program
+from shardc.planning.program.canonical import TIMES
 from shardc.planning.program.fusion import moved, traffic
 
 PAIRS = """
@@ -65,7 +66,14 @@ def test_few_pairs_are_repeated_and_told() -> None:
     assert less is not None and less.repeated_fs < less.saved_fs
     with collecting() as said:
         plan.warn()
-    assert any("devices repeat" in each.message for each in said)
+    (message,) = [each.message for each in said if "devices repeat" in each.message]
+    count = len(less.operations)
+    assert f" and {count - 1} more operations could" in message
+    node = less.operations[-1].variable.node
+    node.attrs = {**node.attrs, TIMES: 5}  # where layers were taken out of the program
+    with collecting() as said:
+        plan.warn()
+    assert any(f" and {count + 3} more operations could" in each.message for each in said)
 
 
 GRAM = """

@@ -126,6 +126,13 @@ def test_which_layers_are_long(operations: int, removed: int) -> None:
     assert stack.removed == removed
 
 
+@pytest.mark.parametrize(
+    ("name", "removed"), [("another function", [2, 2]), ("an annotated argument", [1, 0])]
+)
+def test_near_a_layer_that_is_annotated_otherwise_one_more_stays(name: str, removed: list[int]) -> None:
+    assert [stack.removed for stack in stacks(PROGRAMS[name][0])] == removed
+
+
 def test_signatures_and_collectives_are_those_of_all_layers() -> None:
     text, _ = PROGRAMS["a step"]
     local, plain = (stages(text, worth)[1] for worth in (WORTH, 10**9))
