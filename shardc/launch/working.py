@@ -2,7 +2,8 @@
 
 The functions are run as programs are: compiled by JAX, or one operation after the other in NumPy, with
 results in new memory, blocks of 1 MiB to 16 MiB, all devices at once. Operations and bytes are counted as the
-planner counts them (planning/program/fusion.py): what fusing saves, or its absence costs, is in the rates.
+planner counts them (planning/program/costs/fusion.py): what fusing saves, or its absence costs, is in the
+rates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How long a program takes on a machine, estimated, as the planner does.
 
 The formulas of collectives are in planning/machines/links.py, the price of an operation is Machine.work, and
-what operations read and write is by the rule of planning/program/fusion.py, all on what one device runs.
+what operations read and write is by the rule of planning/program/costs/fusion.py, all on what one device
+runs.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from shardc.graph import Node
 from shardc.layout import Mesh
 from shardc.ops import Trait, has, op_of
 from shardc.planning.machines import Machine, link_of, seconds
-from shardc.planning.program.fusion import traffic
-from shardc.planning.program.rates import OpWork, op_work
+from shardc.planning.program.costs.fusion import traffic
+from shardc.planning.program.costs.rates import OpWork, op_work
 from shardc.report.executions import Executions, Run, WrittenOut
 from shardc.report.traffic import Collective
 from shardc.report.work import operations

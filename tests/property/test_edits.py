@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shardc import cache
 from shardc.compilation import emit
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from tests.sampling import examples
 from tests.unit.rewrite.folding.programs import forward
 from tests.unit.rewrite.folding.test_folding import stages

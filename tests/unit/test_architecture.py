@@ -31,7 +31,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("rules", "analysis"),
     ("forms",),
     ("propagation",),
-    ("planning",),  # of a program: it may start from another propagation (planning/program/data_first.py)
+    (
+        "planning",
+    ),  # of a program: it may start from another propagation (planning/program/search/data_first.py)
     ("check", "interpret"),
     ("gradients",),
     ("batching",),  # vmap, which inlines calls as gradients do

@@ -10,8 +10,8 @@ from shardc.forms.table import forms_of
 from shardc.graph import Location
 from shardc.layout import Axis, Mesh, Sharding, size_of, text_of
 from shardc.ops.rule import FactorRule, Kind
-from shardc.planning.program.problem import Problem
-from shardc.planning.program.variables import Variable
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.variables import Variable
 from shardc.planning.reshard import preferred_plan
 from shardc.rules.assign import project
 

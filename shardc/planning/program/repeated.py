@@ -15,11 +15,11 @@ from msgspec import Struct
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
 from shardc.planning.machines import load
-from shardc.planning.program.canonical import TIMES
-from shardc.planning.program.problem import Problem
-from shardc.planning.program.rates import FEMTO, Rates
-from shardc.planning.program.setup import count_work
-from shardc.planning.program.variables import Variable
+from shardc.planning.program.problem.canonical import TIMES
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.costs.rates import FEMTO, Rates
+from shardc.planning.program.problem.setup import count_work
+from shardc.planning.program.problem.variables import Variable
 
 PRICED = "balanced"  # the machine that says what work costs, where it is free
 LONG = 10**9  # femtoseconds of repeated work that are worth a warning: less is the time of toy sizes

@@ -11,7 +11,7 @@ import pytest
 from shardc import cache
 from shardc.cli import actions
 from shardc.cli.shardc import main
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 
 PROGRAM = """mesh ring[r=4]
 

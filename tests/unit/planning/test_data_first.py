@@ -8,7 +8,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import run_to
-from shardc.planning.program.data_first import data_first
+from shardc.planning.program.search.data_first import data_first
 
 STEP = """mesh m[data=4]
 

@@ -11,9 +11,9 @@ from shardc.analysis.phases import PLAIN
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
-from shardc.planning.program.delays import Delays
-from shardc.planning.program.prices import Prices
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.costs.delays import Delays
+from shardc.planning.program.costs.prices import Prices
+from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.orders import Orders
 from shardc.planning.reshard.runs import alone, atoms_for

@@ -11,15 +11,23 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
-from shardc.planning.program import exact, highs, plan_program
-from shardc.planning.program.building import network
-from shardc.planning.program.choices import every
-from shardc.planning.program.exact import ASSIGNMENTS, PAIRS, atoms_of_program, groups_of_program, whole
-from shardc.planning.program.listing import TooMany
-from shardc.planning.program.network import Network
-from shardc.planning.program.prices import Prices
-from shardc.planning.program.solve import RELAXED
-from shardc.planning.program.solver import solve
+from shardc.planning.program import plan_program
+from shardc.planning.program.integer import highs
+from shardc.planning.program.search import exact
+from shardc.planning.program.integer.building import network
+from shardc.planning.program.integer.choices import every
+from shardc.planning.program.search.exact import (
+    ASSIGNMENTS,
+    PAIRS,
+    atoms_of_program,
+    groups_of_program,
+    whole,
+)
+from shardc.planning.program.integer.listing import TooMany
+from shardc.planning.program.integer.network import Network
+from shardc.planning.program.costs.prices import Prices
+from shardc.planning.program.integer.solve import RELAXED
+from shardc.planning.program.integer.solver import solve
 from tests.unit.planning.test_together import problem_of
 
 PROGRAMS = Path(__file__).parents[2] / "e2e/programs"

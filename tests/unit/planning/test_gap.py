@@ -11,8 +11,10 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
-from shardc.planning.program import exact, gap, plan_program, solve
-from shardc.planning.program.network import Network
+from shardc.planning.program import gap, plan_program
+from shardc.planning.program.integer import solve
+from shardc.planning.program.search import exact
+from shardc.planning.program.integer.network import Network
 
 MLP = """
 mesh pod[data=2, model=4]

@@ -18,10 +18,12 @@ from shardc.passes.pipeline import run_to
 from shardc.planning.effort import counting
 from shardc.planning.machines import Combined, load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program import Counted, Plan, known, plan_program, repeats
-from shardc.planning.program.canonical import lines_of
-from shardc.planning.program.rates import Rates
-from shardc.planning.program.setup import setup
+from shardc.planning.program import Counted, Plan, plan_program
+from shardc.planning.program.remembered import known
+from shardc.planning.program.search import repeats
+from shardc.planning.program.problem.canonical import lines_of
+from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.setup import setup
 from shardc.report import combined
 from tests.golden.programs import written
 
@@ -267,7 +269,7 @@ def test_moves_that_a_process_remembers_are_counted_again(monkeypatch: pytest.Mo
     with counting() as second:
         plan_program(graph, machine=machine)
     monkeypatch.setattr(known, "_RECENT", {})
-    monkeypatch.setattr("shardc.planning.program.prices.tried", lambda *said: 0)
+    monkeypatch.setattr("shardc.planning.program.costs.prices.tried", lambda *said: 0)
     with counting() as entries:
         plan_program(graph, machine=machine)
     assert first == second and first.entries > entries.entries > 0

@@ -10,7 +10,7 @@ from shardc.layout import Dim, Mesh, Sharding
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
-from shardc.planning.program.open_results import goes_on, split_like_arguments
+from shardc.planning.program.search.open_results import goes_on, split_like_arguments
 
 
 def planned(text):

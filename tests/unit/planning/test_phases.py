@@ -7,7 +7,7 @@ from shardc.graph import Graph, Region
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import Combined, load
 from shardc.planning.program import Counted, plan_program
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.costs.rates import Rates
 from tests.unit.planning.test_search import propagated
 
 STEP = """

@@ -6,9 +6,10 @@ import pytest
 
 from bench.ablation import propagated
 from shardc.planning.machines import Combined, load
-from shardc.planning.program import Counted, improve, plan_program
-from shardc.planning.program.problem import Problem
-from shardc.planning.program.rates import Rates
+from shardc.planning.program import Counted, plan_program
+from shardc.planning.program.search import improve
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.costs.rates import Rates
 
 COLUMNS = """
 mesh m[x=4]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.planning.program.problem import Problem
-from shardc.planning.program.variables import Variable
-from shardc.planning.program.wanted import MANY
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.problem.wanted import MANY
 
 MESH = Mesh("pod", (("data", 2), ("model", 4)))
 DATA, MODEL = MESH.axis("data"), MESH.axis("model")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shardc import cache
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from shardc.proof import VARIABLE
 from shardc.rewrite import kept_program
 

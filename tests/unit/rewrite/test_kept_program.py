@@ -18,7 +18,7 @@ from shardc.graph import Dense, TensorType
 from shardc.ops import hlo
 from shardc.options import Options
 from shardc.passes import localize
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from shardc.rewrite.kept_program import sought
 from tests.unit.rewrite.folding.programs import step
 from tests.unit.rewrite.folding.test_folding import SCALED

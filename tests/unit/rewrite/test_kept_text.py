@@ -16,7 +16,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from shardc.proof import default
 from shardc.rewrite.kept_text import unread
 

@@ -25,7 +25,7 @@ from shardc.passes import pipeline
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.passes.unfold_layers import UnfoldLayers
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from shardc.rewrite.folding import cut
 from shardc.rewrite.folding.notes import Unlike, folded
 from shardc.rewrite.folding.numbers import is_number

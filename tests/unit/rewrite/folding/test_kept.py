@@ -16,7 +16,7 @@ from shardc.compilation import emit
 from shardc.diagnostics import collecting
 from shardc.interpret.run import run
 from shardc.passes import localize
-from shardc.planning.program import known
+from shardc.planning.program.remembered import known
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import SPLIT, forward, there_and_back
 from tests.unit.rewrite.folding.test_folding import SCALED, arguments, scaled, stages

@@ -1,0 +1,67 @@
+"""Better plans of programs that are too large to be solved whole: one mesh axis after the other, everywhere.
+
+All operations may use one axis otherwise than they do, while the others stay where they are: an operation has
+about as many choices as it has dimensions then, however many axes there are, and a program of a thousand
+operations is one integer program (network.py). Axes take turns until none gains. Where that is too large
+still, the operations are taken in runs, half of each with the last and half with the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shardc.layout import LayoutError
+from shardc.planning.program.integer.building import network
+from shardc.planning.program.integer.choices import Every, every
+from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
+from shardc.planning.program.integer.listing import TooMany
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.integer.solve import take_cheapest
+from shardc.planning.program.problem.variables import Variable
+
+TURNS = 4  # of each axis
+ENOUGH = 0.99  # of the time: an axis that gains less is done
+WORK = 50_000  # columns of all programs: two seconds
+LATE = 125_000  # with latency, where each is solved two or three times as its prices become known
+ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not listed
+RUN = 2_500  # of those that are weighed at once
+
+
+def by_axis(problem: Problem) -> None:
+    """Change the problem's choices for those of a better plan."""
+    try:
+        groups, work = groups_of_program(problem), WORK if problem.rates.flat else LATE
+        prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
+        for turn in range(TURNS * len(turns)):
+            before = problem.total()
+            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
+                net = network(problem, inside, prices, most=work, scope=scope)
+                found = take_cheapest(net, work=work, ties=False)
+                if found is None:
+                    return
+                work -= found.solved
+            idle = idle + 1 if problem.total()[0] > ENOUGH * before[0] else 0
+            if turn >= len(turns) - 1 and idle >= len(turns) - 1:
+                return
+    except (TooMany, LayoutError):
+        return
+
+
+def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:
+    """The choices of so many operations as can be weighed at once, with the operations; None if all can."""
+    if sum(map(len, choices.choices.values())) <= RUN:
+        yield choices, None
+        return
+    variables = list(choices.choices)
+    start = end = 0
+    while end < len(variables):
+        size, end = 0, start
+        while end < len(variables) and (end == start or size + len(choices.choices[variables[end]]) <= RUN):
+            size += len(choices.choices[variables[end]])
+            end += 1
+        run = {variable: choices.choices[variable] for variable in variables[start:end]}
+        bodies = {id(variable.region) for variable in run}
+        slots = {slot: held for slot, held in choices.layouts.items() if id(slot.end.region) in bodies}
+        ends = dict.fromkeys(variable for slot in slots for variable in (slot.loop, slot.end))
+        yield Every(run, slots), [*run, *ends]
+        start = max(start + 1, (start + end) // 2)
