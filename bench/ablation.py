@@ -40,9 +40,9 @@ from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.planning.machines import Machine, load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer import solve
-from shardc.planning.program.search import data_first, improve
-from shardc.planning.program.remembered.known import forget as forget_plans
 from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.remembered.known import forget as forget_plans
+from shardc.planning.program.search import data_first, improve
 from shardc.planning.reshard import copies, planner
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.report.combined import plans

@@ -152,7 +152,7 @@ def _computed(value: SSAValue, padded: dict[SSAValue, _Padded]) -> _Computed | N
 
 def _is_shared_out(value: SSAValue) -> bool:
     """Whether a value has one use, or slices take no more of it than there is."""
-    parts = [_part(use.operation) for use in value.uses]
+    parts = [Range.taken(use.operation) for use in value.uses]
     taken = sum(prod(part.shape) for part in parts if part is not None)
     return len(parts) == 1 or (None not in parts and taken <= type_of(value.type).size)
 

@@ -31,9 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("rules", "analysis"),
     ("forms",),
     ("propagation",),
-    (
-        "planning",
-    ),  # of a program: it may start from another propagation (planning/program/search/data_first.py)
+    ("planning",),  # it may start from another propagation (planning/program/search/data_first.py)
     ("check", "interpret"),
     ("gradients",),
     ("batching",),  # vmap, which inlines calls as gradients do
@@ -60,6 +58,12 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("layout", "ops"): "the sdy notation asks ops for names",
 }
 """Arrows that are there today, and why; each is deleted with the last import of its kind."""
+
+
+WITHIN: dict[str, tuple[str, ...]] = {
+    "shardc.planning.program": ("costs", "problem", "integer", "search", "remembered"),
+}
+"""The rooms of a large one, likewise. What lies in the large one itself is on top of them."""
 
 
 CIRCLES = {
@@ -137,6 +141,24 @@ def test_arrows_point_down():
         if (level[pair[1]] >= level[pair[0]] or pair in FORBIDDEN) and pair not in EXCEPTIONS
     }
     assert not wrong, "\n".join(line for lines in wrong.values() for line in lines)
+
+
+@pytest.mark.parametrize("large", WITHIN)
+def test_arrows_point_down_within_a_room(large: str):
+    level = {f"{large}.{room}": number for number, room in enumerate(WITHIN[large])}
+
+    def floor(name: str) -> int:
+        return next((level[room] for room in level if f"{name}.".startswith(f"{room}.")), len(level))
+
+    within = {name: tree for name, tree in modules().items() if f"{name}.".startswith(f"{large}.")}
+    assert {name.removeprefix(f"{large}.").split(".")[0] for name in within} >= {*WITHIN[large]}
+    wrong = [
+        f"{name} imports {other}"
+        for name, tree in within.items()
+        for other in imported(tree)
+        if f"{other}.".startswith(f"{large}.") and floor(name) < floor(other)
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_exceptions_are_needed():

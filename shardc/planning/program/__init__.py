@@ -3,10 +3,10 @@
 `plan_program(graph)` is the way in; the search behind it is the rest of this folder.
 """
 
-from shardc.planning.program.search.data_first import splits_both
 from shardc.planning.program.plan import Counted, Plan, PlannedCopy, plan_program
-from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
 from shardc.planning.program.problem.variables import Proof
+from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
+from shardc.planning.program.search.data_first import splits_both
 
 __all__ = [
     "Counted",

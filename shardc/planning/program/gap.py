@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from shardc.layout import LayoutError
 from shardc.planning.program.integer.building import part
 from shardc.planning.program.integer.choices import Every, every
-from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
 from shardc.planning.program.integer.highs import minimum, total
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.network import Network
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.solver import Row
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof, Variable
+from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
 from shardc.planning.solvers import Vector
 
 ASSIGNMENTS = 10_000  # ways to run all the operations together

@@ -23,15 +23,13 @@ from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program.search.data_first import data_before_state
-from shardc.planning.program.search.descent import follow
-from shardc.planning.program.gap import proof
-from shardc.planning.program.search.gathered import gather
-from shardc.planning.program.remembered.known import improved
-from shardc.planning.program.search.open_results import open_results, split_as_arguments, split_like_arguments
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.gap import proof
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.problem.variables import Proof
 from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
+from shardc.planning.program.remembered.known import improved
 from shardc.planning.program.repeated import (
     LessDivided,
     PlanTime,
@@ -39,8 +37,10 @@ from shardc.planning.program.repeated import (
     time_of,
     warn_of_repeated_work,
 )
-from shardc.planning.program.problem.setup import setup
-from shardc.planning.program.problem.variables import Proof
+from shardc.planning.program.search.data_first import data_before_state
+from shardc.planning.program.search.descent import follow
+from shardc.planning.program.search.gathered import gather
+from shardc.planning.program.search.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.reshard.copies import price
 
 DEFAULT = "balanced"

@@ -26,8 +26,9 @@ from shardc.rewrite.folding.stacks import stacks_of
 LONG = 50
 """Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
 of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
-operations further on (planning/program/search/repeats.py), and layers at the cut are to be as those between them.
-Near a layer that is annotated otherwise it ends in the next one: one more is kept where there may be such."""
+operations further on (planning/program/search/repeats.py), and layers at the cut are to be as those between
+them. Near a layer that is annotated otherwise it ends in the next one: one more is kept where there may be
+such."""
 
 LATER = 0.5
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer import solve
-from shardc.planning.program.remembered import known
 from shardc.planning.program.integer.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.integer.network import Network
 from shardc.planning.program.integer.solver import Sums
 from shardc.planning.program.integer.solver import solve as solved
+from shardc.planning.program.remembered import known
 from tests.unit.planning.test_known import propagated
 
 PROGRAM = """

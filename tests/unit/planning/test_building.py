@@ -14,14 +14,14 @@ from shardc.forms.choice import Choice
 from shardc.planning.machines import load
 from shardc.planning.program import gap, plan_program
 from shardc.planning.program.integer import building, solve
-from shardc.planning.program.remembered import known
-from shardc.planning.program.search import exact
 from shardc.planning.program.integer.building import NEAR
 from shardc.planning.program.integer.network import Network
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.solve import RELAXED, Optimum
 from shardc.planning.program.integer.solver import Found
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.remembered import known
+from shardc.planning.program.search import exact
 from tests.unit.planning.test_known import propagated
 
 STEP = """

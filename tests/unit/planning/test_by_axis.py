@@ -11,10 +11,10 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
-from shardc.planning.program.search import by_axis, exact, improve
 from shardc.planning.program.integer.choices import every, without
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.problem.variables import Proof
+from shardc.planning.program.search import by_axis, exact, improve
 
 # the loop is cheaper where rows are exchanged for columns over y before and after it
 LOOP = """

@@ -7,11 +7,11 @@ import pytest
 from shardc.forms.choice import Choice
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
-from shardc.planning.program.problem.candidates import candidates
-from shardc.planning.program.search.cheapest import cheapest
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.candidates import candidates
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Total, Variable
+from shardc.planning.program.search.cheapest import cheapest
 from tests.unit.planning.test_known import propagated
 
 PROGRAM = """mesh m [x=4, y=2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import shardc
-from shardc.planning.program.search import improve
 from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.search import improve
 
 KERNEL = """
 mesh pod[x=8]

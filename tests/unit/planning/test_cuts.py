@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
-from shardc.planning.program.remembered import known
 from shardc.planning.program.integer.building import again
 from shardc.planning.program.integer.cuts import Ends, Shared
-from shardc.planning.program.search.exact import whole
 from shardc.planning.program.integer.highs import Rows, Solved, minimum
 from shardc.planning.program.integer.solver import Row
+from shardc.planning.program.remembered import known
+from shardc.planning.program.search.exact import whole
 from shardc.planning.solvers import Vector
 from tests.unit.planning.test_known import propagated
 

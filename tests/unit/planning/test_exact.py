@@ -12,10 +12,15 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
+from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.integer import highs
-from shardc.planning.program.search import exact
 from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import every
+from shardc.planning.program.integer.listing import TooMany
+from shardc.planning.program.integer.network import Network
+from shardc.planning.program.integer.solve import RELAXED
+from shardc.planning.program.integer.solver import solve
+from shardc.planning.program.search import exact
 from shardc.planning.program.search.exact import (
     ASSIGNMENTS,
     PAIRS,
@@ -23,11 +28,6 @@ from shardc.planning.program.search.exact import (
     groups_of_program,
     whole,
 )
-from shardc.planning.program.integer.listing import TooMany
-from shardc.planning.program.integer.network import Network
-from shardc.planning.program.costs.prices import Prices
-from shardc.planning.program.integer.solve import RELAXED
-from shardc.planning.program.integer.solver import solve
 from tests.unit.planning.test_together import problem_of
 
 PROGRAMS = Path(__file__).parents[2] / "e2e/programs"

@@ -13,8 +13,8 @@ from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import gap, plan_program
 from shardc.planning.program.integer import solve
-from shardc.planning.program.search import exact
 from shardc.planning.program.integer.network import Network
+from shardc.planning.program.search import exact
 
 MLP = """
 mesh pod[data=2, model=4]

@@ -19,11 +19,11 @@ from shardc.planning.effort import counting
 from shardc.planning.machines import Combined, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program import Counted, Plan, plan_program
+from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.canonical import lines_of
+from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.remembered import known
 from shardc.planning.program.search import repeats
-from shardc.planning.program.problem.canonical import lines_of
-from shardc.planning.program.costs.rates import Rates
-from shardc.planning.program.problem.setup import setup
 from shardc.report import combined
 from tests.golden.programs import written
 

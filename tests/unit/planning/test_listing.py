@@ -6,13 +6,13 @@ import pytest
 
 from shardc.forms.choice import Choice
 from shardc.layout import size_of
-from shardc.planning.program.problem.candidates import candidates
 from shardc.planning.program.integer.choices import every, without
-from shardc.planning.program.search.exact import ASSIGNMENTS, groups_of_program
 from shardc.planning.program.integer.listing import listed, places_now, stated
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.together import Groups
+from shardc.planning.program.problem.candidates import candidates
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable, kept
+from shardc.planning.program.search.exact import ASSIGNMENTS, groups_of_program
 from tests.unit.planning.test_together import problem_of
 
 SPLIT = """mesh m[a=2, b=2, c=2, d=2]

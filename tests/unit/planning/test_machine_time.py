@@ -16,8 +16,8 @@ from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load, shipped
 from shardc.planning.program import Plan, plan_program
-from shardc.planning.program.problem.canonical import TIMES
 from shardc.planning.program.costs.fusion import moved, traffic
+from shardc.planning.program.problem.canonical import TIMES
 
 PAIRS = """
 mesh m[x=8]

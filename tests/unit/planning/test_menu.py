@@ -17,11 +17,11 @@ from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import Combined, load
 from shardc.planning.program import Counted, plan_program
+from shardc.planning.program.costs.prices import Prices
+from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.integer import choices
 from shardc.planning.program.problem import menu
 from shardc.planning.program.remembered import known
-from shardc.planning.program.costs.prices import Prices
-from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.runs import alone, atoms_for
 

@@ -18,13 +18,13 @@ from shardc.planning.effort import counting
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program import plan_program
-from shardc.planning.program.remembered import known, one_differs
-from shardc.planning.program.search import repeats
-from shardc.planning.program.remembered.all_alike import all_alike
+from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.canonical import LAYER, lines_of
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.remembered import known, one_differs
+from shardc.planning.program.remembered.all_alike import all_alike
+from shardc.planning.program.search import repeats
 from tests.unit.rewrite.folding.programs import LAYER as MLP
 from tests.unit.rewrite.folding.programs import SPLIT, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_stacks import edited

@@ -7,11 +7,11 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, STAGES
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program.search.improve import search
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.costs.rates import Rates
-from shardc.planning.program.search.repeats import Repeats, repeats_of
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.search.improve import search
+from shardc.planning.program.search.repeats import Repeats, repeats_of
 
 LAYERS = 40
 

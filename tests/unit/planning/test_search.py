@@ -7,9 +7,9 @@ import pytest
 from bench.ablation import propagated
 from shardc.planning.machines import Combined, load
 from shardc.planning.program import Counted, plan_program
-from shardc.planning.program.search import improve
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.search import improve
 
 COLUMNS = """
 mesh m[x=4]

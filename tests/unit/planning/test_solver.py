@@ -14,9 +14,9 @@ import pytest
 from shardc.planning.machines import load
 from shardc.planning.program import Counted, plan_program
 from shardc.planning.program.integer import highs, solver
-from shardc.planning.program.remembered import known
 from shardc.planning.program.integer.highs import Rows, Solved, least, minimum
 from shardc.planning.program.integer.solver import Found, Row, Sums, solve
+from shardc.planning.program.remembered import known
 from shardc.planning.solvers import Vector
 from tests.unit.planning.test_basis import PROGRAM
 from tests.unit.planning.test_known import propagated

@@ -9,10 +9,10 @@ import pytest
 from bench.ablation import propagated
 from shardc.planning.machines import load, with_axes
 from shardc.planning.program import plan_program
-from shardc.planning.program.integer.choices import every
-from shardc.planning.program.search.exact import ASSIGNMENTS, groups_of_program
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.integer.choices import every
 from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.search.exact import ASSIGNMENTS, groups_of_program
 
 RELAXED = """
 mesh pod[{mesh}]

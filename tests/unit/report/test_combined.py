@@ -23,8 +23,8 @@ from shardc.passes.pipeline import READING, Entry, run_to
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
 from shardc.planning.program import Counted, Plan
-from shardc.planning.program.remembered.known import forget
 from shardc.planning.program.costs.prices import Prices
+from shardc.planning.program.remembered.known import forget
 from shardc.report import combined
 from shardc.report.combined import Tried, plans
 from shardc.report.times import Estimate, estimate

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
+from shardc.planning.program.costs.prices import Arcs, Prices
 from shardc.planning.program.integer.choices import Every
 from shardc.planning.program.integer.cuts import Shared
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.network import Columns, Network, Produced
-from shardc.planning.program.costs.prices import Arcs, Prices
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
 from shardc.planning.solvers import Matrix

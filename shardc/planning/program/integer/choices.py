@@ -14,10 +14,10 @@ from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
-from shardc.planning.program.problem.candidates import laid_out, made
 from shardc.planning.program.integer.listing import TooMany, listed, places_now, roughly, stated
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.together import Groups
+from shardc.planning.program.problem.candidates import laid_out, made
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]

@@ -13,10 +13,10 @@ from shardc.forms.choice import Carried, Choice
 from shardc.layout import Axis, Sharding, merge
 from shardc.layout.difference import split
 from shardc.ops.rule import Dims, FactorRule
+from shardc.planning.program.integer.together import Groups, admitted
 from shardc.planning.program.problem.candidates import laid_out, unevenly, wishes
 from shardc.planning.program.problem.menu import Wish
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.integer.together import Groups, admitted
 from shardc.planning.program.problem.variables import Variable
 from shardc.rules.assign import Assignment, project
 

@@ -19,12 +19,12 @@ from shardc.analysis.phases import Context
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding
+from shardc.planning.program.costs.prices import Arcs, Price, Prices
 from shardc.planning.program.integer.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.integer.choices import Every
 from shardc.planning.program.integer.cuts import Cut, Ends, Shared
 from shardc.planning.program.integer.highs import Numbers, Row, Rows, Solved, Vector
 from shardc.planning.program.integer.listing import TooMany
-from shardc.planning.program.costs.prices import Arcs, Price, Prices
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable, work_of
 from shardc.planning.reshard.distances import FEW

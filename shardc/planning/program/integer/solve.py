@@ -24,8 +24,8 @@ from shardc.planning.program.integer.basis import Basis
 from shardc.planning.program.integer.building import again
 from shardc.planning.program.integer.highs import COLUMNS, Row, Solved, Vector, least, minimum, total
 from shardc.planning.program.integer.network import Network
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.solver import Found
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Total, Variable
 
 SMALL = 4_000  # columns of an integer program that is always solved: half a second

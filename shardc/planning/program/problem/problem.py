@@ -18,9 +18,9 @@ from shardc.analysis.phases import PLAIN, Context
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
-from shardc.planning.program.problem.menu import Menu
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.menu import Menu
 from shardc.planning.program.problem.ties import ties
 from shardc.planning.program.problem.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.problem.wanted import MANY, Wanted

@@ -19,14 +19,13 @@ from shardc.layout import KINDS, Axis, Sharding, replicated, shared
 from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
+from shardc.planning.program.costs.fusion import traffic
+from shardc.planning.program.costs.rates import OpWork, Rates
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
 from shardc.planning.program.problem.canonical import TIMES
 from shardc.planning.program.problem.changes import change
-from shardc.planning.program.search.descent import made_from_constants
-from shardc.planning.program.costs.fusion import traffic
 from shardc.planning.program.problem.menu import menu_of
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.costs.rates import OpWork, Rates
 from shardc.planning.program.problem.variables import Slot, Variable
 
 
@@ -274,3 +273,15 @@ def _variable(
     for index, value in enumerate(node.results):
         problem.producer[value] = (variable, index)
     return variable
+
+
+def made_from_constants(problem: Problem) -> set[int]:
+    """The values that operations with one result make from constants alone."""
+    derived: set[int] = set()
+    for variable in problem.variables:
+        made = has(variable.node.name, Trait.SOURCE) or (
+            bool(variable.node.operands) and variable.rule is not None
+        )
+        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
+            derived.update(variable.node.results)
+    return derived

@@ -26,13 +26,13 @@ from shardc.forms.cost import FormCollective
 from shardc.graph import Graph, TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
-from shardc.planning.program.problem.canonical import lines_of
-from shardc.planning.program.search.improve import improve
-from shardc.planning.program.remembered.one_differs import Recalled, improve_one_differs
 from shardc.planning.program.costs.prices import Prices
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.canonical import lines_of
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
+from shardc.planning.program.remembered.one_differs import Recalled, improve_one_differs
+from shardc.planning.program.search.improve import improve
 
 T = TypeVar("T", bound=Hashable)
 

@@ -15,13 +15,13 @@ from msgspec import Struct
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.ops import sdy
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.problem.variables import Variable
 from shardc.planning.program.remembered.all_alike import all_alike
 from shardc.planning.program.search.by_axis import by_axis
 from shardc.planning.program.search.descent import follow, settle
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.search.repeats import repeats_of
-from shardc.planning.program.problem.setup import setup
-from shardc.planning.program.problem.variables import Variable
 
 
 class Recalled(Struct, frozen=True):

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from shardc.layout import LayoutError
 from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import Every, every
-from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
 from shardc.planning.program.integer.listing import TooMany
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.solve import take_cheapest
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
 
 TURNS = 4  # of each axis
 ENOUGH = 0.99  # of the time: an axis that gains less is done

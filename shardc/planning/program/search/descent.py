@@ -7,11 +7,11 @@ several operations together gain. Deterministic: program order, first best wins.
 from __future__ import annotations
 
 from shardc.forms.choice import replicated_choice
-from shardc.ops import Trait, has
 from shardc.planning.program.problem.candidates import candidates
-from shardc.planning.program.search.cheapest import cheapest
 from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.setup import made_from_constants
 from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.search.cheapest import cheapest
 
 SWEEPS = 8
 
@@ -36,18 +36,6 @@ def follow(problem: Problem) -> None:
                 problem.free.remove(variable.node.results[0])
             variable.choice = found or variable.choice
     problem.free.clear()
-
-
-def made_from_constants(problem: Problem) -> set[int]:
-    """The values that operations with one result make from constants alone."""
-    derived: set[int] = set()
-    for variable in problem.variables:
-        made = has(variable.node.name, Trait.SOURCE) or (
-            bool(variable.node.operands) and variable.rule is not None
-        )
-        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
-            derived.update(variable.node.results)
-    return derived
 
 
 def settle(problem: Problem) -> None:

@@ -16,14 +16,14 @@ from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
 from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import Every, every
-from shardc.planning.program.search.descent import settle
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.network import Network
-from shardc.planning.program.search.preference import refuse, takes, worth
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.integer.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.integer.together import Groups, groups_of
+from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
+from shardc.planning.program.search.descent import settle
+from shardc.planning.program.search.preference import refuse, takes, worth
 from shardc.planning.reshard.distances import FEW
 from shardc.planning.reshard.runs import AxisAtoms, atoms_for
 

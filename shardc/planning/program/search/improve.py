@@ -14,15 +14,15 @@ from contextlib import contextmanager
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
+from shardc.planning.program.problem.problem import Problem
+from shardc.planning.program.problem.variables import Variable
 from shardc.planning.program.search.by_axis import ENOUGH, by_axis
 from shardc.planning.program.search.data_first import data_before_state
 from shardc.planning.program.search.descent import follow, settle
 from shardc.planning.program.search.exact import Reached, perfect
 from shardc.planning.program.search.open_results import argument_layouts, split_results
 from shardc.planning.program.search.preference import better, refuse, takes, worth
-from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.search.repeats import repeats_of
-from shardc.planning.program.problem.variables import Variable
 
 
 def improve(problem: Problem, begun: bool = False) -> None:
