@@ -114,8 +114,8 @@ def tried(number: int, machines: Sequence[str], times: int, folder: Path) -> Fou
     alone = Clock(lambda: None, lambda own: own[None], jax.block_until_ready)
     plain, given = itself(suite, name, larger)
     seconds, of_plain = quickest([lambda: module.main(*placed), lambda: plain(*given)], alone)
-    times = tuple((products, products + rest) for _, products, rest in parts)
-    return Found(name, times, seconds, of_plain, wrong)
+    modelled_each = tuple((products, products + rest) for _, products, rest in parts)
+    return Found(name, modelled_each, seconds, of_plain, wrong)
 
 
 def lines(found: Sequence[Found], machines: Sequence[str]) -> list[str]:

@@ -21,6 +21,13 @@ class Effort(Struct):
     most: int | None = None
 
 
+class Allowance(Struct):
+    """What is left for the integer programs of one plan, in steps of the simplex method, times columns; the
+    last may take more. A usual one takes up to 200,000, which is a tenth of a second."""
+
+    steps: int = 1_000_000
+
+
 class Spent(Exception):
     """More was planned than somebody allows."""
 

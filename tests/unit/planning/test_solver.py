@@ -10,7 +10,9 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from shardc.planning.effort import Allowance
 from shardc.planning.machines import load
 from shardc.planning.program import Counted, plan_program
 from shardc.planning.program.integer import highs, solver
@@ -208,3 +210,47 @@ def test_a_program_is_planned_where_no_linear_program_ends(monkeypatch: pytest.M
     monkeypatch.setattr(solver, "ITERATIONS", 0)
     problem = plan_program(propagated(PROGRAM), machine=machine).problem
     assert problem.proof is None and problem.total() <= stated
+
+
+def test_integer_programs_end_where_nothing_is_left_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solution that lacks a row may be a plan all the same: its price says how far it is off the bound."""
+    costs, rows = np.array([2.0, 2.0, 2.5]), Rows([0, 0, 0], [0, 1, 2], [2.0, 3.0, 4.0], [5.0], [np.inf])
+    solved = list[bool]()
+
+    def counted(*said: Any, **only: Any) -> Found | None:
+        solved.append(said[2] is not None)
+        found = solve(*said, **only)
+        return None if found is None else replace(found, steps=10)
+
+    monkeypatch.setattr(highs, "solve", counted)
+
+    def never(columns: Vector) -> list[Row]:
+        return [([(0, 1.0)], 0.0, 1.0)] if any(solved) else []
+
+    left = Allowance(steps=35)
+    found = minimum(costs, rows, [True] * 3, lacking=never, allowance=left)
+    assert solved == [False, True, True] and left.steps <= 0
+    assert found is not None and found.nearly and not found.whole and found.bound <= found.value
+    solved.clear()
+    linear = minimum(costs, rows, [True] * 3, allowance=left)
+    assert solved == [False]
+    assert linear is not None and not linear.whole and not linear.nearly and linear.bound <= found.bound
+
+
+def test_a_program_with_one_hard_integer_program_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power of a matrix on two axes: an integer program of 486 columns takes two seconds."""
+    monkeypatch.setattr(known, "_RECENT", {})
+    lines = "b = a / 16", "c = b @ b", "return b @ (c @ c)"
+    text = "\n    ".join(["mesh m[x=2, y=4]\n\ndef main(a: f32[16@x, 16]):", *lines, "\n"])
+    steps, whole = list[int](), solver._found
+
+    def found(*said: Any) -> Found | None:
+        made = whole(*said)
+        steps.extend([made.steps] if made is not None and not said[2] else [])
+        return made
+
+    monkeypatch.setattr(solver, "_found", found)
+    stated = plan_program(propagated(text), counted=(Counted(search=False),)).problem.total()
+    problem = plan_program(propagated(text)).problem
+    assert problem.allowance.steps <= 0 and sum(count > 1_000 for count in steps) == 1
+    assert problem.total() < stated

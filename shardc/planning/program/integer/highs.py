@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from shardc.planning.effort import spend
+from shardc.planning.effort import Allowance, spend
 from shardc.planning.program.integer.basis import Basis, Parts
-from shardc.planning.program.integer.solver import Found, Row, Sums, solve
+from shardc.planning.program.integer.solver import ITERATIONS, Found, Row, Sums, solve
 from shardc.planning.solvers import Vector
 
 Numbers = NDArray[np.int64]
@@ -78,6 +78,7 @@ WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a seco
 COLUMNS = 10_000  # of one that is solved of those columns that the linear one nearly uses
 NEARLY = 1e-3  # of the objective: what a column would have to cost less
 NEAR = 1e-6  # what is so near to a limit keeps to it
+STEPS = 20  # of an integer program, times columns, that take as long as an entry of a linear one
 
 
 class Solved(Struct, frozen=True):
@@ -86,7 +87,7 @@ class Solved(Struct, frozen=True):
     Without integrality a column is used once it costs `reduced` less, the solution is that of `basis`, and
     `further` goes on from it (solver.Found).
     `whole`: the columns are whole numbers where they must be. `nearly`: they are, too, but only those were
-    looked at that the linear program's solution uses or might use soon.
+    looked at that the linear program's solution uses or might use soon, or lacking rows are violated.
     """
 
     columns: Vector
@@ -142,6 +143,8 @@ def minimum(
     begun: Found | None = None,
     lacking: Callable[[Vector], list[Row]] = _nothing,
     size: int = 0,
+    steps: int = ITERATIONS,
+    allowance: Allowance | None = None,
 ) -> Solved | None:
     """The columns for which the costs sum to least, with these rows and `also` others; None if no solution
     was found.
@@ -152,8 +155,9 @@ def minimum(
     rows and says which, and another is found, unless one shows that. The columns may be as many as `size`
     others would be. Of more than WHOLE columns whole numbers are found for those that the linear solution
     uses or nearly does, of more than `most` for those that it uses: mostly a good plan, but the bound stays
-    that of the linear program. That begins at `start`; `presolve` as of solve; it is not solved where its
-    solution is known, with which all has `begun`.
+    that of the linear program. That begins at `start`; `presolve` and its `steps` as of solve; it is not
+    solved where its solution is known, with which all has `begun`. Where nothing is left of the `allowance`
+    no integer program is solved, nor again.
     """
 
     def all_sums() -> Sums:
@@ -163,7 +167,7 @@ def minimum(
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = begun or solve(scaled, sums, None, start, presolve)
+    result = begun or solve(scaled, sums, None, start, presolve, most=steps)
     while result is not None and least(costs, result) < enough and (more := lacking(result.columns)):
         result = result.further(more)
     if result is None:
@@ -178,20 +182,25 @@ def minimum(
         best = Solved(columns, total(costs, columns), relaxed.value, reduced, basis, further=further)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR and not lacking(columns):
             return best
-    if unsure is not None and unsure(relaxed):
+    allowed = allowance or Allowance()
+    if (unsure is not None and unsure(relaxed)) or allowed.steps <= 0:
         return relaxed
     near = None
     if size > WHOLE:
         near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if size <= most else -inf))
-    result = solve(scaled, all_sums(), integral, only=near)
-    while result is not None and lacking(result.columns):
+    count = len(costs) if near is None else int(near.sum())
+    violated = True
+    while violated and allowed.steps > 0:
         result = solve(scaled, all_sums(), integral, only=near)
+        if result is None:
+            return None if near is None else relaxed
+        allowed.steps -= count * result.steps
+        spend(count * result.steps // STEPS)
+        violated = bool(lacking(result.columns))
     if near is not None:
-        return replace(relaxed, columns=result.columns, nearly=size <= most) if result else relaxed
-    if result is None:
-        return None
+        return replace(relaxed, columns=result.columns, nearly=size <= most)
     value, bound = total(costs, result.columns), result.bound * (scale / 1000)
-    return Solved(result.columns, value, bound, reduced, basis, further=further)
+    return Solved(result.columns, value, bound, reduced, basis, not violated, violated, further)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

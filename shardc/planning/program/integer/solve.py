@@ -24,7 +24,7 @@ from shardc.planning.program.integer.basis import Basis
 from shardc.planning.program.integer.building import again
 from shardc.planning.program.integer.highs import COLUMNS, Row, Solved, Vector, least, minimum, total
 from shardc.planning.program.integer.network import Network
-from shardc.planning.program.integer.solver import Found
+from shardc.planning.program.integer.solver import ITERATIONS, Found
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Total, Variable
 
@@ -80,13 +80,15 @@ def take_cheapest(
     work: int = RELAXED,
     ties: bool = True,
     begun: Found | None = None,
+    steps: int = ITERATIONS,
 ) -> Optimum | None:
     """Take the plan of the fewest ticks, then collectives, of those of at most `few` collectives, if it is
     cheaper than the one at hand.
 
     Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
-    None if there is no solution in linear programs of `work` columns together. With `ties`, of equally quick
-    plans the one of least effort is looked for. `begun`: the first linear program's solution, if it is known.
+    None if there is no solution in linear programs of `work` columns together, each of so many `steps`
+    (solver.py). With `ties`, of equally quick plans the one of least effort is looked for. `begun`: the first
+    linear program's solution, if it is known.
     """
     problem, kept = net.problem, taken(net)
     before = best = problem.cost(net.scope)
@@ -102,7 +104,7 @@ def take_cheapest(
         changes = net.prices.changes
         moved, count = net.costs()
         also = [] if few == inf else [_at_most(count, few)]
-        solution = partial(_minimum, net, also=also, presolve=presolve)
+        solution = partial(_minimum, net, also=also, presolve=presolve, steps=steps)
         optimum = solution(moved, enough=enough, most=most, unsure=net.unsure, start=start, begun=begun)
         last, begun = optimum, None
         if optimum is None:
@@ -140,7 +142,15 @@ def take_cheapest(
 
 def _minimum(net: Network, costs: Vector, **how: Any) -> Solved | None:
     """What minimum finds of a program's columns; `how` are its other arguments."""
-    return minimum(costs, net.rows, net.integral, lacking=net.lacking, size=net.size, **how)
+    return minimum(
+        costs,
+        net.rows,
+        net.integral,
+        lacking=net.lacking,
+        size=net.size,
+        allowance=net.problem.allowance,
+        **how,
+    )
 
 
 def taken(net: Network) -> Chosen:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from shardc.planning.program.integer.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program with what follows
+ITERATIONS = (
+    400_000_000  # steps of the simplex method, times columns, in one linear program with what follows
+)
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
@@ -68,15 +70,17 @@ class Sums(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """Values of the columns, and a number that no solution's objective is below; of a linear program what is
-    found `further` on from this solution with more rows, and, before that is asked, its basis and by how much
-    less each column would have to cost to be used, `reduced`."""
+    """Values of the columns, and a number that no solution's objective is below, found in so many `steps` of
+    the simplex method; of a linear program what is found `further` on from this solution with more rows, and,
+    before that is asked, its basis and by how much less each column would have to cost to be used, `reduced`.
+    """
 
     columns: Vector
     bound: float
     reduced: Callable[[], Vector]
     further: Callable[[Sequence[Row]], Found | None]
     basis: Callable[[], Basis]
+    steps: int
 
 
 def solve(
@@ -86,9 +90,10 @@ def solve(
     start: Basis | None = None,
     presolve: bool = True,
     only: NDArray[np.bool_] | None = None,
+    most: int = ITERATIONS,
 ) -> Found | None:
     """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was, or a
-    linear program takes more than ITERATIONS allow.
+    linear program takes more than `most` steps of the simplex method, times columns.
 
     `integral` says which are whole numbers; None for a linear program, which begins at `start`. Of an integer
     one all columns but those in `only` are zero. What `presolve` takes out of a linear program takes it
@@ -104,7 +109,7 @@ def solve(
     if only is not None:
         off = np.flatnonzero(~only).astype(np.int32)
         highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
-    left = ITERATIONS // max(1, len(costs))
+    left = min(ITERATIONS, most) // max(1, len(costs))
     if integral is None:
         highs.setOptionValue("simplex_iteration_limit", left)
         if not presolve:
@@ -145,7 +150,7 @@ def _found(highspy: Any, highs: Any, linear: bool, open_below: NDArray[np.bool_]
         _, basic = highs.getBasicVariables()
         return Basis.of(np.asarray(basic), columns, open_below)
 
-    return Found(columns, float(bound), reduced, further, basis)
+    return Found(columns, float(bound), reduced, further, basis, taken)
 
 
 def _vector(numbers: list[float]) -> Vector:

@@ -18,6 +18,7 @@ from shardc.analysis.phases import PLAIN, Context
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.planning.effort import Allowance
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.menu import Menu
@@ -62,13 +63,14 @@ class Problem(Struct):
     toll: int = 0  # ticks that a collective takes beyond its own, while plans with few are looked for
     modest: Total | None = None  # the best such plan, where more collectives than its must pay
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
+    allowance: Allowance = field(default_factory=Allowance)
     layouts: dict[int, Sharding] = {}  # not those of propagation
     made: dict[int, int] = {}  # how often, where not once per its producer
     places_of: dict[int, dict[Variable, list[int]]] = {}
 
     def changed(self, **changes: Any) -> Problem:
         """The same but for `changes`, with nothing remembered yet."""
-        return replace(self, **{name: {} for name in REMEMBERED} | changes)
+        return replace(self, **{name: {} for name in REMEMBERED} | {"allowance": Allowance()} | changes)
 
     def prices(self, atoms: AxisAtoms) -> Prices:
         """What reshards cost with axes cut so: what one program has found exactly, the next one knows."""

@@ -19,6 +19,7 @@ from shardc.planning.program.integer.choices import Every, every
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.network import Network
 from shardc.planning.program.integer.solve import RELAXED, SMALL, take_cheapest, taken
+from shardc.planning.program.integer.solver import ITERATIONS
 from shardc.planning.program.integer.together import Groups, groups_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
@@ -29,6 +30,9 @@ from shardc.planning.reshard.runs import AxisAtoms, atoms_for
 
 ROUNDS = 3  # of solving with few collectives and pricing what that uses
 PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
+LATE = (
+    20_000_000  # steps of one linear program, times columns, with latency: those of more rarely end in a plan
+)
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
 
 
@@ -52,7 +56,7 @@ def perfect(problem: Problem) -> Reached:
     if problem.modest is not None and worth(problem, problem.modest, before):
         problem.modest = before
     kept = taken(net)
-    solved = take_cheapest(net)
+    solved = take_cheapest(net, steps=ITERATIONS if problem.rates.flat else LATE)
     if solved is None:
         return Reached.NOT
     kind = "integer" if solved.whole else "linear"
