@@ -96,8 +96,10 @@ _FOLDED = {each.name for each in (hlo.pad, hlo.slice_, hlo.reduce, hlo.broadcast
 
 
 def _simpler(op: Operation) -> SSAValue | None:
-    """A tensor from which dimensions of size 1 came and went, or a constant."""
-    return (reshaped_back(op) if op.name == hlo.broadcast_in_dim.name else None) or _element(op)
+    """A tensor from which dimensions of size 1 came and went, or a constant; single numbers stay as they are,
+    which draws are found by."""
+    several = op.name == hlo.broadcast_in_dim.name and type_of(op.results[0].type).size != 1
+    return (reshaped_back(op) if several else None) or _element(op)
 
 
 def _element(op: Operation) -> SSAValue | None:

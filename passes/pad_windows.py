@@ -153,21 +153,23 @@ def _is_number(value: SSAValue, number: object) -> bool:
 
 
 def _is_part(snap: Snapshot, node: Node, windows: Mapping[Operation, Node]) -> bool:
-    """Put windows in the place of a part of more windows; what takes all of a tensor is the tensor."""
+    """Put windows in the place of a part of more windows; what takes all of them is the windows."""
     op, sharding = snap.ops[node.id], snap.graph.values[node.results[0]].sharding
     part, whole = Range.taken(op), op.operands[0]
     if part is None or sharding is None:
+        return False
+    made = owner(whole) if made_by(whole, *_SLIDING) else None
+    if made is None or made not in windows:
         return False
     shape = type_of(whole.type).shape
     if shape == part.shape:
         op.results[0].replace_all_uses_with(whole)
         Rewriter.erase_op(op)
         return True
-    made = owner(whole) if made_by(whole, *_SLIDING) and whole.has_one_use() else None
     ends = [size - limit for size, limit in zip(shape, part.limits, strict=True)]
     cut = [*zip(part.starts, ends, strict=True)]
     split = any(each.axes and any(pair) for each, pair in zip(sharding.dims, cut, strict=True))
-    if made is None or made not in windows or len(made.results) > 1 or not split:
+    if len(made.results) > 1 or not split:
         return False
     if made.name == hlo.select_and_scatter.name:
         return _unpooled(snap, windows[made], made, op, part)

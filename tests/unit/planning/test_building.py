@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,11 +95,11 @@ def test_few_collectives_are_looked_for_only_where_they_may_gain(monkeypatch: py
     take = solve.take_cheapest
 
     def taking(
-        net: Network, few: float = np.inf, work: int = RELAXED, begun: Found | None = None
+        net: Network, few: float = np.inf, work: int = RELAXED, begun: Found | None = None, **how: Any
     ) -> Optimum | None:
         asked.append(few)
         assert (begun is not None) == (few < np.inf)  # it goes on from the last linear program
-        return take(net, few, work, begun=begun)
+        return take(net, few, work, begun=begun, **how)
 
     monkeypatch.setattr(exact, "take_cheapest", taking)
     with monkeypatch.context() as patch:
