@@ -26,7 +26,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from shardc.dialects.convert import python_of
-from shardc.dialects.makers import erase_unused, owner
+from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import walk
@@ -96,10 +96,12 @@ _FOLDED = {each.name for each in (hlo.pad, hlo.slice_, hlo.reduce, hlo.broadcast
 
 
 def _simpler(op: Operation) -> SSAValue | None:
-    """A tensor from which dimensions of size 1 came and went, or a constant; single numbers stay as they are,
-    which draws are found by."""
-    several = op.name == hlo.broadcast_in_dim.name and type_of(op.results[0].type).size != 1
-    return (reshaped_back(op) if several else None) or _element(op)
+    """A tensor from which dimensions of size 1 came and went, or a constant. A number that is taken out of an
+    array, and made one again, stays: random keys are found by that."""
+    back = op.name == hlo.broadcast_in_dim.name and (
+        type_of(op.results[0].type).size != 1 or made_by(op.operands[0], hlo.reduce.name)
+    )
+    return (reshaped_back(op) if back else None) or _element(op)
 
 
 def _element(op: Operation) -> SSAValue | None:
