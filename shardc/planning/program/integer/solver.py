@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from shardc.planning.program.integer.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = (
-    400_000_000  # steps of the simplex method, times columns, in one linear program with what follows
-)
+ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program with what follows
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
