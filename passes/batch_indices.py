@@ -50,9 +50,7 @@ class BatchIndices(GraphPass):
         builder, changed = IRBuilder(shared.module), False
         for op in ops:
             indices = op.operands[len(op.results)]
-            if _sliced(op, builder) or any(
-                [rewrite(op, builder) for rewrite in (negated, unindexed, batched)]
-            ):
+            if _sliced(op, builder) or any([rewrite(op, builder) for rewrite in _REWRITES]):
                 erase_unused(indices)
                 changed = True
         return changed

@@ -45,8 +45,6 @@ from shardc.rewrite.slice_ranges import WIDTHS, Ints, Range
 from shardc.rewrite.zeros import is_negative_zero
 
 Pairs = Sequence[Ints]
-DILATIONS = {hlo.reduce_window.name: "base_dilations", hlo.convolution.name: "lhs_dilation"}
-"""The attribute that says how far apart elements are."""
 
 
 class PadWindows(GraphPass):

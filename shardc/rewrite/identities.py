@@ -18,6 +18,7 @@ from shardc.graph import identity, is_float, is_integer
 from shardc.ops import hlo, spmd
 from shardc.ops.extremes import COMPARES
 from shardc.rewrite.constants import is_splat, repeated, splat_of
+from shardc.rewrite.slice_ranges import WIDTHS
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 
 
@@ -116,8 +117,7 @@ def _reshapes(op: Operation) -> bool:
 
 
 def _unpadded(op: Operation) -> SSAValue | None:
-    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    widths = [cast("tuple[int, ...]", python_of(_attribute(op, key))) for key in keys]
+    widths = [cast("tuple[int, ...]", python_of(_attribute(op, key))) for key in WIDTHS]
     return None if any(map(any, widths)) else op.operands[0]
 
 

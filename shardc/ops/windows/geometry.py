@@ -6,10 +6,13 @@ edge. Then a block of the operand holds the windows of its block of the result (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from shardc.graph import Op
-from shardc.ops.rule_builder import ints, pairs
+from shardc.ops.rule import Kind
+from shardc.ops.rule_builder import RuleBuilder, ints, pairs
 from shardc.ops.untyped import UntypedOp
 
 GEOMETRY = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
@@ -98,3 +101,16 @@ def window_of(op: Op, dim: int) -> Window:
         ints(op, "window_strides", ones)[dim],
         dilated or pairs(op, "padding", rank)[dim] != (0, 0),
     )
+
+
+def along_windows(op: Op, counts: Sequence[int]) -> RuleBuilder:
+    """A rule of which dimensions are those of operand 0, in which there are so many windows each: a block of
+    it goes with a block of windows."""
+    builder = RuleBuilder(op)
+    for dim, (size, count) in enumerate(zip(op.operands[0].shape, counts, strict=True)):
+        window = window_of(op, dim)
+        if window.is_single:
+            builder.along(dim, count)
+        else:
+            builder.along(dim, count, Kind.PERMUTATION, plain=window.tiles(size, count))
+    return builder

@@ -9,10 +9,10 @@ from shardc.graph import Op
 from shardc.graph.types import TensorType
 from shardc.ops.definition import Lying, OpDef, Rate, Syntax, Work, of, per_operand
 from shardc.ops.registry import define
-from shardc.ops.rule import FactorRule, Kind
-from shardc.ops.rule_builder import RuleBuilder, partial_kind
+from shardc.ops.rule import FactorRule
+from shardc.ops.rule_builder import partial_kind
 from shardc.ops.untyped import Types, UntypedOp
-from shardc.ops.windows.geometry import GEOMETRY, cumulative_dims, window_of, windowed
+from shardc.ops.windows.geometry import GEOMETRY, along_windows, cumulative_dims, windowed
 from shardc.semantics import windows as kernels
 from shardc.semantics.arrays import Array, Body
 from shardc.semantics.reduction import UFUNCS
@@ -45,13 +45,7 @@ def _types(op: UntypedOp) -> Types:
 
 def _rule(op: Op) -> FactorRule:
     """Inputs, then one scalar init each, which goes into every window."""
-    builder = RuleBuilder(op)
-    for dim, (size, count) in enumerate(zip(op.operands[0].shape, op.results[0].shape, strict=True)):
-        window = window_of(op, dim)
-        if window.is_single:
-            builder.along(dim, count)
-        else:
-            builder.along(dim, count, Kind.PERMUTATION, plain=window.tiles(size, count))
+    builder = along_windows(op, op.results[0].shape)
     kind = partial_kind(op.combiner, op.results[0].dtype)
     every = range(len(op.operands))
     return builder.build(

@@ -12,7 +12,7 @@ from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder
 from shardc.ops.untyped import Types, UntypedOp
-from shardc.ops.windows.geometry import GEOMETRY, window_of, windowed
+from shardc.ops.windows.geometry import GEOMETRY, along_windows, window_of, windowed
 from shardc.semantics import windows as kernels
 from shardc.semantics.arrays import Array, Body
 
@@ -34,16 +34,9 @@ def _types(op: UntypedOp) -> Types:
     return (operand,)
 
 
-def along_windows(op: Op) -> FactorRule:
+def scattering_rule(op: Op) -> FactorRule:
     """Operand, source (one element per window), scalars: a block of the one and of the other."""
-    builder = RuleBuilder(op)
-    for dim, (size, count) in enumerate(zip(op.operands[0].shape, op.operands[1].shape, strict=True)):
-        window = window_of(op, dim)
-        if window.is_single:
-            builder.along(dim, count)
-        else:
-            builder.along(dim, count, Kind.PERMUTATION, plain=window.tiles(size, count))
-    return builder.build()
+    return along_windows(op, op.operands[1].shape).build()
 
 
 def _spreads(op: Op) -> FactorRule:
@@ -70,7 +63,7 @@ select_and_scatter = define(
         name="stablehlo.select_and_scatter",
         doc="Adds each source element where its window's selected element is: the gradient of max pooling.",
         infer=_types,
-        rule=along_windows,
+        rule=scattering_rule,
         spreads=_spreads,
         meaning=_meaning,
         work=READS,

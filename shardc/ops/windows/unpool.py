@@ -11,7 +11,7 @@ from shardc.ops.registry import define
 from shardc.ops.rule_builder import ints, pairs
 from shardc.ops.untyped import Types, UntypedOp
 from shardc.ops.windows.geometry import windowed
-from shardc.ops.windows.select_and_scatter import along_windows
+from shardc.ops.windows.select_and_scatter import scattering_rule
 from shardc.semantics import movement, windows
 from shardc.semantics.arrays import Array, Body
 
@@ -62,7 +62,7 @@ unpool = define(
         name="shardc.unpool",
         doc="The part of a padded tensor's select_and_scatter that lies in the tensor.",
         infer=_types,
-        rule=along_windows,
+        rule=scattering_rule,
         meaning=_meaning,
         work=READS,
         syntax=Syntax(
