@@ -62,9 +62,9 @@ def test_the_second_time_nothing_is_compiled(program, capsys, compilations):
 def test_a_plan_is_looked_for_once(program, capsys, monkeypatch):
     searches, improve = [], known.improve
 
-    def counted(problem, begun=False):
+    def counted(problem, *start):
         searches.append(problem)
-        improve(problem, begun)
+        improve(problem, *start)
 
     monkeypatch.setattr(known, "improve", counted)
     monkeypatch.setattr(known, "WORTH", 0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from enum import Enum, auto
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
@@ -25,23 +26,32 @@ from shardc.planning.program.search.preference import better, refuse, takes, wor
 from shardc.planning.program.search.repeats import repeats_of
 
 
-def improve(problem: Problem, begun: bool = False) -> None:
+class Start(Enum):
+    """Where a search begins: at what propagation found, at a plan that is yet to be improved, or at one that
+    another search found."""
+
+    PROPAGATED = auto()
+    PLANNED = auto()
+    IMPROVED = auto()
+
+
+def improve(problem: Problem, start: Start = Start.PROPAGATED) -> None:
     """Change the problem's choices for cheaper ones: without latency from the best plan in propagation's own
-    layouts on, unless another search has `begun`, else from that at hand."""
+    layouts on, unless the search begins at another plan, else from that at hand."""
     repeats = repeats_of(problem)
     if repeats is None:
-        _improve(problem, begun)
+        _improve(problem, start)
     else:
-        _improve(repeats.problem, begun)
+        _improve(repeats.problem, start)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, begun: bool) -> None:
-    if not begun and problem.rates.flat:
+def _improve(problem: Problem, start: Start) -> None:
+    if start is Start.PROPAGATED and problem.rates.flat:
         _stay(problem)
-    search(problem)
+    search(problem, anew=start is not Start.IMPROVED)
     layouts = argument_layouts(problem)
     if layouts:
         before = SavedChoices(problem)
@@ -58,10 +68,11 @@ def _stay(problem: Problem) -> None:
         _in_layouts(problem, strict=problem.rates.free)
 
 
-def search(problem: Problem) -> None:
+def search(problem: Problem, anew: bool = True) -> None:
     """From the best plan in propagation's own layouts to the best one, or one found axis by axis.
 
     Where one found so has too many collectives for what it gains, single operations improve the first plan.
+    Not `anew`: what data before state leads to was looked at by the search before.
     """
     if problem.rates.free:
         settle(problem)
@@ -72,7 +83,8 @@ def search(problem: Problem) -> None:
     if reached is Reached.BEST and _dearer(problem):
         reached = Reached.NEARLY
     if reached is not Reached.BEST:
-        own = SavedChoices(problem) if reached is Reached.NEARLY else _data_first(problem)
+        stays = reached is Reached.NEARLY or not anew
+        own = SavedChoices(problem) if stays else _data_first(problem)
         by_axis(problem)
         settle(problem)
         if not takes(problem, problem.total()):
