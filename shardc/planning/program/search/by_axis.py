@@ -15,6 +15,7 @@ from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import Every, every
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.solve import take_cheapest
+from shardc.planning.program.integer.solver import ITERATIONS
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
 from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
@@ -23,6 +24,7 @@ TURNS = 4  # of each axis
 ENOUGH = 0.99  # of the time: an axis that gains less is done
 WORK = 50_000  # columns of all programs: two seconds
 LATE = 125_000  # with latency, where each is solved two or three times as its prices become known
+STEPS = 40_000_000  # of one linear program, times columns, with latency: hundreds of layouts of one value
 ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not listed
 RUN = 2_500  # of those that are weighed at once
 
@@ -30,13 +32,14 @@ RUN = 2_500  # of those that are weighed at once
 def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
-        groups, work = groups_of_program(problem), WORK if problem.rates.flat else LATE
+        groups, flat = groups_of_program(problem), problem.rates.flat
+        work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
         prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
         for turn in range(TURNS * len(turns)):
             before = problem.total()
             for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
                 net = network(problem, inside, prices, most=work, scope=scope)
-                found = take_cheapest(net, work=work, ties=False)
+                found = take_cheapest(net, work=work, ties=False, steps=steps)
                 if found is None:
                     return
                 work -= found.solved
