@@ -11,6 +11,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
+from shardc.planning.program.integer import solver
 from shardc.planning.program.integer.choices import every, without
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.problem.variables import Proof
@@ -69,15 +70,25 @@ def test_an_axis_at_a_time_is_what_finds_it(too_large, monkeypatch):
     assert planned(LOOP).total()[0] > found
 
 
-@pytest.mark.parametrize(("machine", "work"), [("balanced", by_axis.WORK), ("h100-infiniband", by_axis.LATE)])
-def test_where_prices_become_known_more_is_solved(too_large, monkeypatch, machine, work):
+@pytest.mark.parametrize(
+    ("machine", "work", "steps"),
+    [
+        ("balanced", by_axis.WORK, solver.ITERATIONS),
+        ("h100-infiniband", by_axis.LATE, by_axis.STEPS),
+    ],
+)
+def test_where_prices_become_known_more_is_solved_in_fewer_steps(
+    too_large, monkeypatch, machine, work, steps
+):
     """What one axis's program takes to be solved again is not taken off what the next axis has."""
     given, solve = [], by_axis.take_cheapest
     monkeypatch.setattr(
-        by_axis, "take_cheapest", lambda net, **how: given.append(how["work"]) or solve(net, **how)
+        by_axis,
+        "take_cheapest",
+        lambda net, **how: given.append((how["work"], how["steps"])) or solve(net, **how),
     )
     planned(LOOP, machine)
-    assert given[0] == work
+    assert given[0] == (work, steps)
 
 
 @pytest.mark.parametrize("run", [1, 8, 60])

@@ -62,13 +62,31 @@ def test_a_search_begins_at_an_earlier_plan(monkeypatch: pytest.MonkeyPatch) -> 
     earlier = own.changed(rates=Rates(machine, own.mesh, shares)).total()
     search = improve.search
 
-    def noted(problem: Problem) -> None:
+    def noted(problem: Problem, anew: bool) -> None:
         begun.append(problem.total()[:2])
-        search(problem)
+        search(problem, anew)
 
     monkeypatch.setattr(improve, "search", noted)
     found = plan_program(graph, machine=machine, counted=(Counted(), Counted(shares))).problem.total()
     assert begun[-1] == earlier[:2] and found <= earlier
+
+
+def test_data_before_state_is_looked_at_once_of_searches_that_follow_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, machine, looked = propagated(GATHERED, "prog.shard"), load("h100-infiniband"), []
+    data_first = improve._data_first
+
+    def noted(problem: Problem) -> improve.SavedChoices:
+        looked.append(problem.rates.combined)
+        return data_first(problem)
+
+    monkeypatch.setattr(improve, "perfect", lambda problem: improve.Reached.NOT)
+    monkeypatch.setattr(improve, "_data_first", noted)
+    shares = (Combined("all-gather", ("x",), 16, 1),)
+    placed = Counted(search=False, gathered=("x",))
+    plan_program(graph, machine=machine, counted=(placed, Counted(), Counted(shares)))
+    assert looked == [()]
 
 
 RECURRENCE = """
