@@ -77,9 +77,7 @@ def test_an_axis_at_a_time_is_what_finds_it(too_large, monkeypatch):
         ("h100-infiniband", by_axis.LATE, by_axis.STEPS),
     ],
 )
-def test_with_latency_more_is_solved_in_fewer_steps(
-    too_large, monkeypatch, machine, work, steps
-):
+def test_with_latency_more_is_solved_in_fewer_steps(too_large, monkeypatch, machine, work, steps):
     """What one axis's program takes to be solved again is not taken off what the next axis has."""
     given, solve = [], by_axis.take_cheapest
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ from shardc.planning.machines import load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer.building import again
 from shardc.planning.program.integer.cuts import Ends, Shared
-from shardc.planning.program.integer.highs import Rows, Solved, minimum
+from shardc.planning.program.integer.highs import Limits, Rows, Solved, minimum
 from shardc.planning.program.integer.solver import Row
 from shardc.planning.program.remembered import known
 from shardc.planning.program.search.exact import whole
@@ -106,7 +106,7 @@ def test_no_rows_are_added_to_what_shows_enough() -> None:
     for enough in (0, 2, np.inf):
         tree = Tree([0], [[1], [2]])
         costs = tree.costs([1 if 0 not in arc else 9 for arc in ARCS])
-        found = minimum(costs, tree.rows, [True] * len(costs), lacking=tree.lacking, enough=enough)
+        found = minimum(costs, tree.rows, [True] * len(costs), Limits(enough), lacking=tree.lacking)
         assert found is not None and min(enough, 10) <= found.whole_bound <= 10
         cuts[enough] = tree.cuts
     assert cuts[0] == 0 < cuts[2] < cuts[np.inf]

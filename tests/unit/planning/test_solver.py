@@ -16,7 +16,7 @@ from shardc.planning.effort import Allowance
 from shardc.planning.machines import load
 from shardc.planning.program import Counted, plan_program
 from shardc.planning.program.integer import highs, solver
-from shardc.planning.program.integer.highs import Rows, Solved, least, minimum
+from shardc.planning.program.integer.highs import Limits, Rows, Solved, least, minimum
 from shardc.planning.program.integer.solver import Found, Row, Sums, solve
 from shardc.planning.program.remembered import known
 from shardc.planning.solvers import Vector
@@ -228,11 +228,12 @@ def test_integer_programs_end_where_nothing_is_left_for_them(monkeypatch: pytest
         return [([(0, 1.0)], 0.0, 1.0)] if any(solved) else []
 
     left = Allowance(steps=35)
-    found = minimum(costs, rows, [True] * 3, lacking=never, allowance=left)
+    limits = Limits(allowance=left)
+    found = minimum(costs, rows, [True] * 3, limits, lacking=never)
     assert solved == [False, True, True] and left.steps <= 0
     assert found is not None and found.nearly and not found.whole and found.bound <= found.value
     solved.clear()
-    linear = minimum(costs, rows, [True] * 3, allowance=left)
+    linear = minimum(costs, rows, [True] * 3, limits)
     assert solved == [False]
     assert linear is not None and not linear.whole and not linear.nearly and linear.bound <= found.bound
 

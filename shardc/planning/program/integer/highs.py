@@ -129,45 +129,55 @@ def _nothing(columns: Vector) -> list[Row]:
     return []
 
 
+class Limits(Struct, frozen=True):
+    """What a solution is looked for with. It is left at the linear program's where that shows that no whole
+    number is below `enough`, or where nothing is left of the `allowance` of integer programs. The columns
+    count as `size`, if they are fewer: of up to WHOLE whole numbers are found for all, of up to `most` for
+    those that the linear solution uses or nearly does, of more for those that it uses. A linear program takes
+    so many `steps` (solver.solve).
+    """
+
+    enough: float = inf
+    size: int = 0
+    most: int = COLUMNS
+    steps: int = ITERATIONS
+    allowance: Allowance = field(default_factory=Allowance)
+
+
 def minimum(
     costs: Vector,
     rows: Rows,
     integral: Sequence[bool],
+    limits: Limits | None = None,
     known: Vector | None = None,
     also: Sequence[Row] = (),
-    enough: float = inf,
-    most: int = COLUMNS,
     unsure: Callable[[Solved], bool] | None = None,
+    lacking: Callable[[Vector], list[Row]] = _nothing,
     start: Basis | None = None,
     presolve: bool = True,
     begun: Found | None = None,
-    lacking: Callable[[Vector], list[Row]] = _nothing,
-    size: int = 0,
-    steps: int = ITERATIONS,
-    allowance: Allowance | None = None,
 ) -> Solved | None:
     """The columns for which the costs sum to least, with these rows and `also` others; None if no solution
     was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
-    shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, and where it is `unsure`. To what a solution violates `lacking` adds
-    rows and says which, and another is found, unless one shows that. The columns may be as many as `size`
-    others would be. Of more than WHOLE columns whole numbers are found for those that the linear solution
-    uses or nearly does, of more than `most` for those that it uses: mostly a good plan, but the bound stays
-    that of the linear program. That begins at `start`; `presolve` and its `steps` as of solve; it is not
-    solved where its solution is known, with which all has `begun`. Where nothing is left of the `allowance`
-    no integer program is solved, nor again.
+    shows that no whole number is below the value of a solution that is `known`. It is left at that, too, by
+    the limits, and where it is `unsure`. To what a solution violates `lacking` adds rows and says which, and
+    another is found, unless one shows that none is below enough. Where whole numbers are found for some
+    columns only, that is mostly a good plan, but the bound stays that of the linear program. That begins at
+    `start`, with `presolve` as of solve; it is not solved where its solution is known, with which all has
+    `begun`.
     """
 
     def all_sums() -> Sums:
         return (rows.and_also(*also) if also else rows).sums(len(costs))
 
-    sums, size = all_sums(), max(size, len(costs))
+    limits = limits or Limits()
+    sums, size, allowed, enough = all_sums(), max(limits.size, len(costs)), limits.allowance, limits.enough
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = begun or solve(scaled, sums, None, start, presolve, most=steps)
+    result = begun or solve(scaled, sums, None, start, presolve, most=limits.steps)
     while result is not None and least(costs, result) < enough and (more := lacking(result.columns)):
         result = result.further(more)
     if result is None:
@@ -182,12 +192,11 @@ def minimum(
         best = Solved(columns, total(costs, columns), relaxed.value, reduced, basis, further=further)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR and not lacking(columns):
             return best
-    allowed = allowance or Allowance()
     if (unsure is not None and unsure(relaxed)) or allowed.steps <= 0:
         return relaxed
-    near = None
+    near, few = None, size <= limits.most
     if size > WHOLE:
-        near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if size <= most else -inf))
+        near = (relaxed.columns > NEAR) | (reduced <= (NEARLY * value if few else -inf))
     count = len(costs) if near is None else int(near.sum())
     violated = True
     while violated and allowed.steps > 0:
@@ -198,7 +207,7 @@ def minimum(
         spend(count * result.steps // STEPS)
         violated = bool(lacking(result.columns))
     if near is not None:
-        return replace(relaxed, columns=result.columns, nearly=size <= most)
+        return replace(relaxed, columns=result.columns, nearly=few)
     value, bound = total(costs, result.columns), result.bound * (scale / 1000)
     return Solved(result.columns, value, bound, reduced, basis, not violated, violated, further)
 

@@ -17,12 +17,22 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.integer.basis import Basis
 from shardc.planning.program.integer.building import again
-from shardc.planning.program.integer.highs import COLUMNS, Row, Solved, Vector, least, minimum, total
+from shardc.planning.program.integer.highs import (
+    COLUMNS,
+    Limits,
+    Row,
+    Solved,
+    Vector,
+    least,
+    minimum,
+    total,
+)
 from shardc.planning.program.integer.network import Network
 from shardc.planning.program.integer.solver import ITERATIONS, Found
 from shardc.planning.program.problem.problem import Problem
@@ -104,8 +114,9 @@ def take_cheapest(
         changes = net.prices.changes
         moved, count = net.costs()
         also = [] if few == inf else [_at_most(count, few)]
-        solution = partial(_minimum, net, also=also, presolve=presolve, steps=steps)
-        optimum = solution(moved, enough=enough, most=most, unsure=net.unsure, start=start, begun=begun)
+        limits = Limits(enough, net.size, most, steps, problem.allowance)
+        solution = partial(_minimum, net, also=also, presolve=presolve)
+        optimum = solution(moved, limits, unsure=net.unsure, start=start, begun=begun)
         last, begun = optimum, None
         if optimum is None:
             break
@@ -115,7 +126,7 @@ def take_cheapest(
         if ties and whole and (problem.rates.free or net.size <= TIES):
             also.append(_at_most(moved, optimum.value + 1e-6 * optimum.value + 1e-3))
             wanted = count if problem.rates.free else net.effort()
-            fewest = solution(wanted, known=columns)
+            fewest = solution(wanted, replace(limits, enough=inf, most=COLUMNS), known=columns)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -140,17 +151,9 @@ def take_cheapest(
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 
 
-def _minimum(net: Network, costs: Vector, **how: Any) -> Solved | None:
+def _minimum(net: Network, costs: Vector, limits: Limits, **how: Any) -> Solved | None:
     """What minimum finds of a program's columns; `how` are its other arguments."""
-    return minimum(
-        costs,
-        net.rows,
-        net.integral,
-        lacking=net.lacking,
-        size=net.size,
-        allowance=net.problem.allowance,
-        **how,
-    )
+    return minimum(costs, net.rows, net.integral, limits, lacking=net.lacking, **how)
 
 
 def taken(net: Network) -> Chosen:
