@@ -135,3 +135,13 @@ def test_a_program_solved_again_begins_where_the_last_one_ended(monkeypatch: pyt
         patch.setattr(Network, "start", lambda net, before, basis: None)
         anew, _, other = iterations(monkeypatch)
     assert times and 2 * begun < anew and cost == other
+
+
+def test_a_large_program_is_left_where_prices_hardly_raise_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then its bound is below the plan; a small one goes on until they meet."""
+    _, times, cost = iterations(monkeypatch)
+    monkeypatch.setattr(solve, "RISE", 10)
+    _, fewer, quick = iterations(monkeypatch)
+    assert 0 < fewer < times and quick[0] >= cost[0]
+    monkeypatch.setattr(solve, "TIES", solve.RELAXED)
+    assert iterations(monkeypatch)[1:] == (times, cost)

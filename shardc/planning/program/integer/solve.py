@@ -2,11 +2,11 @@
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
-without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
-equally long; there each program begins anew, a small one with presolve, so that which of them is found
-depends on no other, but for the one with few collectives, which goes on from that with any number. Where the
-last solution is no plan of its price, the program is solved anew with presolve, since of equally good ones
-another may be one.
+without integrality. On a machine with latency it begins then where it ended, and a large one is left once
+prices hardly raise what no plan is below. Without latency many plans take equally long; there each program
+begins anew, a small one with presolve, so that which of them is found depends on no other, but for the one
+with few collectives, which goes on from that with any number. Where the last solution is no plan of its
+price, the program is solved anew with presolve, since of equally good ones another may be one.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from shardc.planning.program.problem.variables import Slot, Total, Variable
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
 RELAXED = 40_000  # of all the linear programs that are solved for one: a second or two
 TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
+RISE = 1 / 50  # of a bound, with latency: where prices raise it by less, the plan found with them is taken
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -120,6 +121,7 @@ def take_cheapest(
         last, begun = optimum, None
         if optimum is None:
             break
+        little = not flat and net.size > TIES and optimum.whole_bound <= (1 + RISE) * bound
         bound, whole, nearly = max(bound, optimum.whole_bound), optimum.whole, optimum.nearly
         columns = optimum.columns
         equal = [columns]
@@ -137,6 +139,8 @@ def take_cheapest(
         if cheapest or bound >= enough:
             break
         net.settle(columns, optimum.reduced)
+        if little:
+            break
         if net.prices.changes == changes:
             if presolve or not flat:
                 break
