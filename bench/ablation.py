@@ -4,10 +4,11 @@
 
 plans every program of bench/, the examples, the corpus, and training steps of 2 to 126 layers (or each N-th
 of those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
-slower without the move, by how much they are together, how many are quicker, and the CPU seconds that
-planning then takes, as a part of those with it. On `balanced` the time is of communication and repeated
-work; on a machine with latency (`--latency`) that of the whole program, of which several plans are made: one
-of these is left out.
+slower without the move, by how much they are together, how many are quicker, how many take as long with more
+collectives or more local work, and the CPU seconds that planning then takes, as a part of those with it. What
+limits the search for changes of layout is in bench/changes.py. On `balanced` the time is of communication and
+repeated work; on a machine with latency (`--latency`) that of the whole program, of which several plans are
+made: one of these is left out.
 
 Figures are kept in a file, a line of JSON for each program, and those that are there are not measured again:
 a run stops after some CPU seconds, and the next one goes on. The table is of all programs in the file.
@@ -41,10 +42,8 @@ from shardc.planning.machines import Machine, load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer import solve
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.remembered.known import forget as forget_plans
+from shardc.planning.program.remembered.known import forget
 from shardc.planning.program.search import data_first, improve
-from shardc.planning.reshard import copies, planner
-from shardc.planning.reshard.atoms import atoms_of
 from shardc.report.combined import plans
 from tests.golden.programs import every
 
@@ -52,18 +51,17 @@ KEPT = Path(__file__).parent / "results" / "ablation.jsonl"
 WHOLE = "nothing"
 """The name of the row in which no move is left out."""
 
-Figures = dict[str, tuple[int, int, float]]
-"""For each move that is left out: ticks of communication and repeated work, collectives, CPU seconds."""
+Figures = dict[str, tuple[int, int, int, float]]
+"""For each move that is left out: ticks of communication and repeated work, collectives, elements of work on
+a device, CPU seconds."""
 
 
 class Move(Struct, frozen=True):
-    """What is left out: something in a module, and what stands in for it. `changes` says that it belongs to
-    how a change of layout is found, which a process remembers."""
+    """What is left out: something in a module, and what stands in for it."""
 
     module: Any
     name: str
     instead: object
-    changes: bool = False
 
 
 @contextmanager
@@ -81,10 +79,6 @@ MOVES: dict[str, Move] = {
     "results like arguments": Move(improve, "argument_layouts", lambda problem: {}),
     "equal operations as one": Move(improve, "repeats_of", lambda problem: None),
     "ties compared up to 1,000 columns": Move(solve, "TIES", 0),
-    "finer cuts save a 64th": Move(planner, "WORTH_CUTTING", 10**12, changes=True),
-    "finer cuts where two pairs gain": Move(
-        planner, "atoms_of", lambda *said: atoms_of(*said)._replace(joined=False), changes=True
-    ),
 }
 """What is left out, by name."""
 
@@ -113,9 +107,6 @@ PLANS = {
 }
 """The plans for a machine with latency (report/combined.py), by name."""
 
-ANEW = f"{WHOLE}, changes of layout found anew"
-"""The row with which moves are compared that belong to changes of layout."""
-
 
 @contextmanager
 def without(name: str) -> Iterator[None]:
@@ -130,14 +121,6 @@ def without(name: str) -> Iterator[None]:
         yield
     finally:
         setattr(move.module, move.name, kept)
-        if move.changes:
-            forget()
-
-
-def forget() -> None:
-    """Forget all changes of layout."""
-    for known in (planner.plan, planner.preferred_plan, copies.price, vars(copies)["_copies"]):
-        known.cache_clear()
 
 
 def propagated(text: str, file: str) -> Graph:
@@ -158,14 +141,12 @@ def measured(graph: Graph, machine: Machine) -> Figures:
     """
     plan_program(graph, machine=machine)
     found: Figures = {}
-    for name in (WHOLE, *MOVES, ANEW):
+    for name in (WHOLE, *MOVES):
         with without(name):
-            if name == ANEW or (name in MOVES and MOVES[name].changes):
-                forget()
-            forget_plans()
+            forget()
             started = time.process_time()
-            ticks, collectives = plan_program(graph, machine=machine).problem.total()[:2]
-        found[name] = ticks, collectives, round(time.process_time() - started, 3)
+            ticks, collectives, _, work, *_ = plan_program(graph, machine=machine).problem.total()
+        found[name] = ticks, collectives, work, round(time.process_time() - started, 3)
     return found
 
 
@@ -185,10 +166,10 @@ def combined(source: Callable[[], tuple[str, str]], named: str) -> Figures:
     return {title: _but(took, name) for title, name in left.items() if len(names) > 1}
 
 
-def _but(took: list[tuple[str, int, float]], gone: str) -> tuple[int, int, float]:
+def _but(took: list[tuple[str, int, float]], gone: str) -> tuple[int, int, int, float]:
     """The quickest but those of a name, and the seconds of all but these."""
     left = [(ticks, seconds) for name, ticks, seconds in took if name != gone]
-    return min(ticks for ticks, _ in left), 0, sum(seconds for _, seconds in left)
+    return min(ticks for ticks, _ in left), 0, 0, sum(seconds for _, seconds in left)
 
 
 def kept(file: Path, machine: str) -> dict[str, Figures]:
@@ -201,12 +182,12 @@ def kept(file: Path, machine: str) -> dict[str, Figures]:
 def table(known: dict[str, Figures], missing: int = 0) -> Iterator[str]:
     """A row for each move, of the programs with a mesh; `missing` are not measured yet."""
     figures = {name: each for name, each in known.items() if each}
-    seconds = sum(each[WHOLE][2] for each in figures.values())
+    seconds = sum(each[WHOLE][-1] for each in figures.values())
     left = f" {missing} more are not measured yet." if missing else ""
     yield f"{len(figures)} programs, planned in {seconds:.1f} CPU s.{left}"
     yield ""
-    yield "| without | slower | by | quicker | CPU s, with = 1 | slower are |"
-    yield "| --- | ---: | ---: | ---: | ---: | --- |"
+    yield "| without | slower | by | quicker | as quick, with more | CPU s, with = 1 | slower are |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
     for move in (*MOVES, *DELETED, *PLANS):
         rows = {name: each for name, each in figures.items() if move in each}
         if rows:
@@ -219,15 +200,16 @@ def table(known: dict[str, Figures], missing: int = 0) -> Iterator[str]:
 
 
 def _row(move: str, figures: dict[str, Figures]) -> str:
-    base = ANEW if move in MOVES and MOVES[move].changes else WHOLE
-    slower = [name for name, each in figures.items() if each[move][0] > each[base][0]]
-    quicker = sum(each[move][0] < each[base][0] for each in figures.values())
-    before = sum(figures[name][base][0] for name in slower)
+    slower = [name for name, each in figures.items() if each[move][0] > each[WHOLE][0]]
+    quicker = sum(each[move][0] < each[WHOLE][0] for each in figures.values())
+    pairs = [(each[move], each[WHOLE]) for each in figures.values()]
+    worse = sum(one[0] == own[0] and one[1:3] > own[1:3] for one, own in pairs)
+    before = sum(figures[name][WHOLE][0] for name in slower)
     more = sum(figures[name][move][0] for name in slower) - before
-    with_it, without_it = (sum(each[which][2] for each in figures.values()) for which in (base, move))
+    with_it, without_it = (sum(each[which][-1] for each in figures.values()) for which in (WHOLE, move))
     named = ", ".join(slower[:4]) + (", …" if len(slower) > 4 else "")
     by = f"{more / before:.2%}" if before else "–"
-    return f"| {move} | {len(slower)} | {by} | {quicker} | {without_it / with_it:.2f} | {named} |"
+    return f"| {move} | {len(slower)} | {by} | {quicker} | {worse} | {without_it / with_it:.2f} | {named} |"
 
 
 def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
