@@ -5,7 +5,7 @@
 plans every program of bench/, the examples, the corpus, and training steps of 2 to 126 layers (or each N-th
 of those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
 slower without the move, by how much they are together, how many are quicker, how many take as long with more
-collectives or more local work, and the CPU seconds that planning then takes, as a part of those with it. What
+collectives, steps or local work, and the CPU seconds that planning then takes, as a part of those with it. What
 limits the search for changes of layout is in bench/changes.py. On `balanced` the time is of communication and
 repeated work; on a machine with latency (`--latency`) that of the whole program, of which several plans are
 made: one of these is left out.
@@ -51,9 +51,9 @@ KEPT = Path(__file__).parent / "results" / "ablation.jsonl"
 WHOLE = "nothing"
 """The name of the row in which no move is left out."""
 
-Figures = dict[str, tuple[int, int, int, float]]
-"""For each move that is left out: ticks of communication and repeated work, collectives, elements of work on
-a device, CPU seconds."""
+Figures = dict[str, tuple[int, int, int, int, float]]
+"""For each move that is left out: ticks of communication and repeated work, collectives, steps (with local
+ones), elements of work on a device, CPU seconds."""
 
 
 class Move(Struct, frozen=True):
@@ -145,8 +145,8 @@ def measured(graph: Graph, machine: Machine) -> Figures:
         with without(name):
             forget()
             started = time.process_time()
-            ticks, collectives, _, work, *_ = plan_program(graph, machine=machine).problem.total()
-        found[name] = ticks, collectives, work, round(time.process_time() - started, 3)
+            total = plan_program(graph, machine=machine).problem.total()
+        found[name] = *total[:4], round(time.process_time() - started, 3)
     return found
 
 
@@ -166,10 +166,10 @@ def combined(source: Callable[[], tuple[str, str]], named: str) -> Figures:
     return {title: _but(took, name) for title, name in left.items() if len(names) > 1}
 
 
-def _but(took: list[tuple[str, int, float]], gone: str) -> tuple[int, int, int, float]:
+def _but(took: list[tuple[str, int, float]], gone: str) -> tuple[int, int, int, int, float]:
     """The quickest but those of a name, and the seconds of all but these."""
     left = [(ticks, seconds) for name, ticks, seconds in took if name != gone]
-    return min(ticks for ticks, _ in left), 0, 0, sum(seconds for _, seconds in left)
+    return min(ticks for ticks, _ in left), 0, 0, 0, sum(seconds for _, seconds in left)
 
 
 def kept(file: Path, machine: str) -> dict[str, Figures]:
@@ -203,7 +203,7 @@ def _row(move: str, figures: dict[str, Figures]) -> str:
     slower = [name for name, each in figures.items() if each[move][0] > each[WHOLE][0]]
     quicker = sum(each[move][0] < each[WHOLE][0] for each in figures.values())
     pairs = [(each[move], each[WHOLE]) for each in figures.values()]
-    worse = sum(one[0] == own[0] and one[1:3] > own[1:3] for one, own in pairs)
+    worse = sum(one[0] == own[0] and one[1:4] > own[1:4] for one, own in pairs)
     before = sum(figures[name][WHOLE][0] for name in slower)
     more = sum(figures[name][move][0] for name in slower) - before
     with_it, without_it = (sum(each[which][-1] for each in figures.values()) for which in (WHOLE, move))

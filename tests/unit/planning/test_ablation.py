@@ -30,7 +30,7 @@ def test_plans_for_a_machine_with_latency_are_left_out_one_by_one() -> None:
 
 def test_what_was_deleted_keeps_its_row(tmp_path: Path) -> None:
     (gone, *_), (move, *_) = DELETED, MOVES
-    figures: Figures = {WHOLE: (100, 2, 8, 4.0), move: (150, 2, 8, 3.0), gone: (100, 2, 9, 2.0)}
+    figures: Figures = {WHOLE: (100, 2, 3, 8, 4.0), move: (150, 2, 3, 8, 3.0), gone: (100, 2, 3, 9, 2.0)}
     lines = list(table({"one": figures, "none": {}}))
     assert f"| {move} | 1 | 50.00% | 0 | 0 | 0.75 | one |" in lines
     assert f"| {gone} | 0 | – | 0 | 1 | 0.50 |  |" in lines
