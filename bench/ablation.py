@@ -5,10 +5,10 @@
 plans every program of bench/, the examples, the corpus, and training steps of 2 to 126 layers (or each N-th
 of those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
 slower without the move, by how much they are together, how many are quicker, how many take as long with more
-collectives, steps or local work, and the CPU seconds that planning then takes, as a part of those with it. What
-limits the search for changes of layout is in bench/changes.py. On `balanced` the time is of communication and
-repeated work; on a machine with latency (`--latency`) that of the whole program, of which several plans are
-made: one of these is left out.
+collectives, steps or local work, and the CPU seconds that planning then takes, as a part of those with it.
+What limits the search for changes of layout is in bench/changes.py. On `balanced` the time is of
+communication and repeated work; on a machine with latency (`--latency`) that of the whole program, of which
+several plans are made: one of these is left out.
 
 Figures are kept in a file, a line of JSON for each program, and those that are there are not measured again:
 a run stops after some CPU seconds, and the next one goes on. The table is of all programs in the file.
