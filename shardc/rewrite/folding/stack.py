@@ -103,7 +103,7 @@ class Finder(Struct, dict=True):
 
     def stack(self) -> Stack | None:
         """The layers that all stretches have which pass values to each other, and what follows from them."""
-        lines = lines_of(self.stretches, self._edges())
+        lines = lines_of(self._lengths, self._edges())
         if lines is None:
             return None
         low, high = self._common(lines)
@@ -138,6 +138,12 @@ class Finder(Struct, dict=True):
 
     # Layers, counted alike in all stretches
 
+    @property
+    def _lengths(self) -> list[int]:
+        """Of each stretch the operations of the turns in which everything reads alike: a turn at its end that
+        reads otherwise is of no layer, and so does not tell which stretch counts them."""
+        return [len(turns) * repeat.period for repeat, turns in zip(self.stretches, self.turns, strict=True)]
+
     def _edges(self) -> Iterator[Edge]:
         """What the stretches read of each other."""
         for (number, step), relations in self.relations.items():
@@ -151,8 +157,8 @@ class Finder(Struct, dict=True):
     def _common(self, lines: dict[int, tuple[int, int]]) -> tuple[int, int]:
         """The first layer and the one after the last that all stretches have; those go out of `lines` that
         have few of the others' layers."""
-        low, high = -inf, inf
-        for number in sorted(lines, key=lambda number: (-self.stretches[number].saved, number)):
+        lengths, low, high = self._lengths, -inf, inf
+        for number in sorted(lines, key=lambda number: (-lengths[number], number)):
             ends = self._layers(lines, number)
             first, after = max(low, min(ends)), min(high, max(ends) + 1)
             if high < inf and PARTS * (after - first) < high - low:
