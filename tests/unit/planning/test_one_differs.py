@@ -71,6 +71,12 @@ FORWARD = {
         forward(19, LONG),
         edited(forward(19, LONG), (8, LONG.replace("cos(x", "cos(abs(x)")), layer=LONG),
     ),
+    "an argument more": (
+        forward(19),
+        edited(forward(19), (9, MLP.replace(" * {0}.gain", " * {0}.gain * more"))).replace(
+            "main(", "main(more: f32[8, 16], "
+        ),
+    ),
     "operands in another order": (
         there_and_back(24),
         there_and_back(24).replace("x = x + h12 @ p12.down", "x = h12 @ p12.down + x"),
