@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from shardc.graph.repeats import Repeat
-
 Edge = tuple[int, int, int, int]
 """(stretch, other, sign, shift): turn t reads turn sign * t + shift of the other stretch."""
 
 
-def lines_of(stretches: Sequence[Repeat], edges: Iterable[Edge]) -> dict[int, tuple[int, int]] | None:
+def lines_of(lengths: Sequence[int], edges: Iterable[Edge]) -> dict[int, tuple[int, int]] | None:
     """Stretch -> (sign, offset): its turn t is layer sign * t + offset. None if some contradict.
 
-    The longest stretch counts its turns; those that pass values to it or get some follow.
+    The stretch of the greatest of these lengths counts its turns; those that pass values to it or get some
+    follow.
     """
     beside: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for number, other, sign, shift in edges:
         beside[number].append((other, sign, shift))
         beside[other].append((number, sign, -shift * sign))
-    root = max(range(len(stretches)), key=lambda i: (stretches[i].saved, -i))
+    root = max(range(len(lengths)), key=lambda i: (lengths[i], -i))
     lines, waiting = {root: (1, 0)}, [root]
     while waiting:
         number = waiting.pop(0)

@@ -73,7 +73,7 @@ def put_number(op: Operation, number: Dense) -> None:
     held["value"] = dense(Dense(number.data, type_of(op.results[0].type).shape))
 
 
-def numbered(module: ModuleOp) -> Iterator[tuple[Operation, list[Place]]]:
+def numbered(module: ModuleOp) -> Iterator[tuple[Operation, tuple[Place, ...]]]:
     """The constants that have slots, with the places that one stands for."""
     found = (op for op in nested([module]) if LAYER in op.attributes and is_number(op))
     return ((op, places_of(op)) for op in found)
@@ -104,7 +104,7 @@ def drop_equal_numbers(shared: SharedGraph) -> None:
             equal.remove(slot)  # a layer next to the first or last one has another
     changed = False
     for op in nested([shared.module]) if FOLDED in shared.module.attributes else ():
-        places = places_of(op) if LAYER in op.attributes else []
+        places = places_of(op)
         if places and all(slot in equal or slot[0] == ALONE for slot, _ in places):
             del op.attributes[LAYER]
             changed = True

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.convert import python_of
+from shardc.dialects.once import Once
 from shardc.dialects.snapshot import LAYER
 
 FOLDED = "shardc.folded"
@@ -57,14 +58,20 @@ def note_places(op: Operation, places: Iterable[Place]) -> None:
     op.attributes[LAYER] = integers(numbers)
 
 
-def places_of(op: Operation) -> list[Place]:
+def places_of(op: Operation) -> tuple[Place, ...]:
     """Where the operations stand that this one is or calls."""
     attr = op.attributes.get(LAYER)
-    if attr is None:
-        return []
+    return () if attr is None else _said(attr)
+
+
+def _read(attr: Attribute) -> tuple[Place, ...]:
     numbers = cast("tuple[int, ...]", python_of(attr))
     places = zip(*(numbers[start::4] for start in range(4)), strict=True)
-    return [((stack, stretch, step), layer) for stack, stretch, step, layer in places]
+    return tuple([((stack, stretch, step), layer) for stack, stretch, step, layer in places])
+
+
+_said = Once(_read)
+"""The places that a note says, found once for each."""
 
 
 def in_stack(places: Iterable[Place], stack: int) -> list[Place]:

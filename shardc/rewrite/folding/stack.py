@@ -86,6 +86,8 @@ class Finder(Struct, dict=True):
         """Per stretch the turns in a row in which everything reads alike."""
         self.turns: list[range] = []
         """Of these the longest."""
+        self.lengths: list[int] = []
+        """Per stretch the operations of these; a turn at its end that reads otherwise is of no layer."""
 
         for number in range(len(self.stretches)):
             self._compare(number)
@@ -103,7 +105,7 @@ class Finder(Struct, dict=True):
 
     def stack(self) -> Stack | None:
         """The layers that all stretches have which pass values to each other, and what follows from them."""
-        lines = lines_of(self.stretches, self._edges())
+        lines = lines_of(self.lengths, self._edges())
         if lines is None:
             return None
         low, high = self._common(lines)
@@ -132,6 +134,7 @@ class Finder(Struct, dict=True):
         self.runs.append(alike([pairs for _, pairs in found], repeat.count))
         turns = max(self.runs[number], key=len)
         self.turns.append(turns)
+        self.lengths.append(len(turns) * repeat.period)
         self.relations.update({(number, step): [] for step in range(repeat.period)})
         for slot, pairs in found:
             self.relations[slot].append((pairs[turns[0]] if len(turns) > 1 else None) or ())
@@ -152,7 +155,7 @@ class Finder(Struct, dict=True):
         """The first layer and the one after the last that all stretches have; those go out of `lines` that
         have few of the others' layers."""
         low, high = -inf, inf
-        for number in sorted(lines, key=lambda number: (-self.stretches[number].saved, number)):
+        for number in sorted(lines, key=lambda number: (-self.lengths[number], number)):
             ends = self._layers(lines, number)
             first, after = max(low, min(ends)), min(high, max(ends) + 1)
             if high < inf and PARTS * (after - first) < high - low:

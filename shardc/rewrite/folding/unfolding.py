@@ -7,7 +7,7 @@ or one that is as many layers away. So do those in between, and they are copies 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from msgspec import Struct
@@ -73,7 +73,7 @@ class Layers(Struct, dict=True):
             if cut - 1 in row or cut in row:
                 if not (cut - 1 in row and cut in row):
                     raise Unlike(f"{next(iter(row.values())).name} is in one of the layers at the cut")
-                self.relations[key] = self._relations(row[cut - 1], row[cut])
+                self.relations[key] = self._relations(row)
         for op in self.block.ops:
             if op is not self.block.last_op:
                 self._check(op)
@@ -104,20 +104,31 @@ class Layers(Struct, dict=True):
                 self.last = max(self.last, first)
             self.rows.setdefault(key, {})[first] = op
 
-    def _relations(self, one: Operation, two: Operation) -> list[Read | None]:
-        """What an operation reads before the cut, as its like after it does."""
-        own = self.numbers.slot(one, 0)
-        if own is not None and own == self.numbers.slot(two, -1):
+    def _relations(self, row: Mapping[int, Operation]) -> list[Read | None]:
+        """What an operation reads before the cut, as its like after it does; where that stands next to what
+        is of no layer, as its like in the layer before."""
+        cut = self.notes.cut
+        own = self.numbers.slot(row[cut - 1], 0)
+        if own is not None and own == self.numbers.slot(row[cut], -1):
             return []
+        try:
+            return self._alike(row, cut)
+        except Unlike:
+            if cut - 2 not in row:
+                raise
+            return self._alike(row, cut - 1)
+
+    def _alike(self, row: Mapping[int, Operation], layer: int) -> list[Read | None]:
+        """What an operation of a layer reads, and in the same way that of the layer before."""
+        one, two = row[layer - 1], row[layer]
         if self.alike.kind(one) != self.alike.kind(two):
             raise Unlike(f"{one.name} differs")
-        pairs = zip(reads(one), reads(two), strict=True)
-        return [self._relation(a, b) for a, b in pairs]
+        return [self._relation(*pair, layer) for pair in zip(reads(one), reads(two), strict=True)]
 
-    def _relation(self, one: SSAValue, two: SSAValue) -> Read | None:
+    def _relation(self, one: SSAValue, two: SSAValue, layer: int) -> Read | None:
         if one is two:
             return None
-        before, after = self.read(one, self.notes.cut - 1), self.read(two, self.notes.cut)
+        before, after = self.read(one, layer - 1), self.read(two, layer)
         if before is not None and before == after:
             return before
         if self.given.constant(one) is None or self.given.constant(one) != self.given.constant(two):
@@ -209,7 +220,7 @@ class Layers(Struct, dict=True):
         at = self.at.get(op)
         if at is None or at[0] not in self.relations:
             return None
-        like = self.rows[at[0]][self.notes.cut]
+        like = self.rows[at[0]][self.notes.cut - 1]
         return self.relations[at[0]] if self.alike.kind(op) == self.alike.kind(like) else None
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from shardc.dialects.context import make_context
-from shardc.forms.choice import Choice
+from shardc.forms.choice import Choice, replicated_choice
 from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.passes import insert_reshards
@@ -70,6 +70,16 @@ FORWARD = {
     "an operation more": (
         forward(19, LONG),
         edited(forward(19, LONG), (8, LONG.replace("cos(x", "cos(abs(x)")), layer=LONG),
+    ),
+    "an argument more": (
+        forward(19),
+        edited(forward(19), (9, MLP.replace(" * {0}.gain", " * {0}.gain * more"))).replace(
+            "main(", "main(more: f32[8, 16], "
+        ),
+    ),
+    "operands in another order": (
+        there_and_back(24),
+        there_and_back(24).replace("x = x + h12 @ p12.down", "x = h12 @ p12.down + x"),
     ),
 }
 ONE = {
@@ -216,3 +226,27 @@ def test_with_what_is_remembered_the_plan_is_the_same(name: str, monkeypatch: py
     assert len(known._RECENT) == 2
     known._RECENT.popitem()  # its own; that of the program in which no layer differs stays
     assert choices() == found
+
+
+@pytest.mark.usefixtures("classes")
+def test_a_plan_of_what_differs_with_more_collectives_has_to_pay_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As those of whole programs do (search/preference.py)."""
+    graph, totals = planned(ONE["a step"]), list[tuple[int, ...]]()
+
+    def whole(problem: Problem) -> None:
+        for variable in filter(problem.open, problem.variables):
+            variable.choice = replicated_choice(variable.op, problem.mesh)
+
+    def look(problem: Problem) -> None:
+        totals.append(problem.total()[:2])
+
+    monkeypatch.setattr(known, "_RECENT", {})
+    known.improved(setup(graph, graph.main, Rates(load("balanced"), mesh_of(graph), ())), alike=True)
+    monkeypatch.setattr(one_differs, "by_axis", whole)
+    for name in ("settle", "follow"):
+        monkeypatch.setattr(one_differs, name, look)
+    known.improved(setup(graph, graph.main, Rates(load("balanced"), mesh_of(graph), ())), "anew", alike=True)
+    before, tried, taken = totals
+    assert before == taken < tried

@@ -181,13 +181,15 @@ def _layers(body: Region, low: Layers, high: Layers, half: int) -> int:
 
 
 def _annotated_alike(graph: Graph, stands: Mapping[int, int]) -> bool:
-    """Whether what differs is annotated as the rest is: else layouts of the rest may have become others."""
+    """Whether what differs is annotated as the rest is: else layouts of the rest may have become others. An
+    argument that is open in all dimensions has its layout from them."""
     here, there = set[Hashable](), set[Hashable]()
     main, args = graph.main, {*graph.main.body.args}
     results = dict(zip(main.body.results, main.result_shardings, strict=True))
     for node in main.body.nodes[:-1]:
         found = there if node.id in stands else here
-        found.update((graph.type(v), graph.values[v].sharding) for v in node.operands if v in args)
+        given = ((v, graph.values[v].sharding) for v in node.operands if v in args)
+        found.update((graph.type(v), s) for v, s in given if s and not all(dim.open for dim in s.dims))
         found.update((graph.type(v), "result", results[v]) for v in node.results if v in results)
         if has(node.name, Trait.IDENTITY):
             found.add(likeness(op_of(graph, node)))

@@ -21,6 +21,8 @@ from shardc.planning.program.problem.variables import Variable
 from shardc.planning.program.remembered.all_alike import all_alike
 from shardc.planning.program.search.by_axis import by_axis
 from shardc.planning.program.search.descent import follow, settle
+from shardc.planning.program.search.improve import SavedChoices
+from shardc.planning.program.search.preference import worth
 from shardc.planning.program.search.repeats import repeats_of
 
 
@@ -76,7 +78,7 @@ def _weigh(
     stays: set[int],
 ) -> None:
     """Give operations the choices that are known of their members, and the best ones to those of which no
-    member `stays`."""
+    member `stays`; of plans with more collectives only one that pays for them, as for the others."""
     given: list[Variable] = []
     for variable in filter(problem.open, problem.variables):
         ids = sorted(
@@ -88,7 +90,10 @@ def _weigh(
     for variable in given:
         variable.fixed = True
     settle(problem)
+    own = SavedChoices(problem)
     by_axis(problem)
     settle(problem)
+    if not worth(problem, own.cost, problem.total()):
+        own.restore()
     for variable in given:
         variable.fixed = False
