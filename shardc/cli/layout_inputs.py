@@ -126,6 +126,8 @@ def _mindspore(options: argparse.Namespace, rank: int) -> Given:
         sharding: Sharding | LayoutError = layout.sharding()
     except LayoutError as error:
         sharding = error
+    else:
+        mindspore.check_rank(sharding, rank)
     return Given(str(layout), sharding, layout, strategy=options.strategy)
 
 
@@ -137,6 +139,10 @@ def _layout(options: argparse.Namespace, rank: int) -> Layout:
     if ways[0]:
         return mindspore.read_layout(options.layout, rank)
     if ways[2]:
+        if len(options.strategy) != rank:
+            raise LayoutError(
+                f"the strategy has {len(options.strategy)} numbers, the tensor {rank} dimensions"
+            )
         devices = options.devices or prod(options.strategy)
         return strategy_layout(options.strategy, devices, options.repeated)
     ranks = None if options.rank_list is None else list(options.rank_list)
