@@ -136,7 +136,7 @@ def test_structure(text: str, message: str):
         ("{device_map = {a: [0]}}", "a is no key of a device group"),
         ("{sharded_dim = [{num_shards = 2}]}", "needs its axis"),
         ("{sharded_dim = [{axis = 0}]}", "needs num_shards"),
-        ("{sharded_dim = [{axis = 0 size = 2 num_shards = 1}]}", "no size; it has dim_value, dim_param, num_shards"),
+        ("{sharded_dim = [{axis = 0 size = 2 num_shards = 1}]}", "no size; it has dim_value, dim_param"),
         ("[0, 1]", r"expected fields such as axis: 0, not \[0, 1\]"),
         ("{sharded_dim = 3}", "expected fields in braces"),
         ("{device = [0}", "expected a comma"),
