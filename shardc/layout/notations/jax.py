@@ -28,14 +28,15 @@ from shardc.layout.sharding import Dim, Sharding
 
 
 def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Sharding:
-    """The sharding of a `P(…)` on `mesh`, or of a `NamedSharding(…)`, which brings its own mesh.
+    """The sharding of a `P(…)` on `mesh`, or of a `NamedSharding(…)`, which has a mesh or names this.
 
     Dimensions beyond the spec's are whole; without `rank` there are none. LayoutError says what is wrong.
     """
     value = parse_code(text)
     if isinstance(value, Call) and value.last == "NamedSharding":
         parts = _arguments(value, ("mesh", "spec"))
-        mesh, value = _mesh(parts["mesh"]), parts["spec"]
+        named = isinstance(parts["mesh"], Name)
+        mesh, value = mesh if named and mesh else _mesh(parts["mesh"]), parts["spec"]
     if mesh is None:
         raise LayoutError(f"{text!r} does not tell the mesh: give it, or write NamedSharding(Mesh(…), P(…))")
     return _spec(value, mesh, rank)

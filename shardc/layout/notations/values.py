@@ -22,10 +22,11 @@ Value = Union[
 
 _TOKEN = re.compile(
     r"""\s*(?:(?://|\#)[^\n]*+\s*)*+(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
-    r"""|(?P<mark>[()\[\]{},:=.;]))"""
+    r"""|(?P<mark>[()\[\]{},:=.;*]))"""
 )
 _CONSTANTS = {"None": None, "True": True, "False": False, "true": True, "false": False}
 DEEPEST = 50
+MOST_TIMES = 1 << 16
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -176,6 +177,14 @@ class _Reader:
         return LayoutError(f"expected {wanted}, found {found} in {self.text.strip()!r}")
 
     def value(self) -> Value:
+        """A value, or a product: of numbers, or of a tuple and how often it is repeated."""
+        value = self.operand()
+        while self.token == "*":
+            self.next()
+            value = _product(value, self.operand())
+        return value
+
+    def operand(self) -> Value:
         value = self.atom()
         while self.token in ("(", "[", ".") and isinstance(value, Name | Call | Item):
             value = self.suffix(value)
@@ -263,6 +272,15 @@ class _Reader:
             if end is not None and not isinstance(end, int):
                 raise LayoutError(f"{end!r} is no number of a place in {self.text.strip()!r}")
         return None, Slice(start, stop)  # pyright: ignore[reportArgumentType]
+
+
+def _product(value: Value, times: Value) -> Value:
+    if isinstance(times, int) and 0 <= times <= MOST_TIMES:
+        if isinstance(value, int) and abs(value) <= MOST_TIMES:
+            return value * times
+        if isinstance(value, tuple | list) and len(value) <= DEEPEST:
+            return value * times
+    raise LayoutError(f"{value!r} * {times!r} is no product of numbers, nor a tuple so often")
 
 
 def _key(key: Value) -> str:

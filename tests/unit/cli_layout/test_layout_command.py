@@ -187,7 +187,7 @@ TWO_OF_THREE = "{device: [0, 0, 1], sharded_dim: [{axis: 0, num_shards: 3}]}"
         ("mindspore --strategy 2 --shape 4,4", "the strategy has 1 numbers, the tensor 2 dimensions"),
         (f"{LAYOUT} --tensor-map dp --shape 4,4", "the tensor map has 1 entries, the tensor 2 dimensions"),
         ("signatures foo --shape 3", "unknown function foo"),
-        ("signatures expand --shape 2,3 --sizes 3", "expand to"),
+        ("signatures expand --shape 2,3 --sizes 3", "expand of f32[2, 3] to (3,)"),
     ],
 )
 def test_errors(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

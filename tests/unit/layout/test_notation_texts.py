@@ -81,6 +81,10 @@ def test_device_order_in_jax():
 
 
 MADE = {
+    "jax.make_mesh((2, 2 * 2), ('i', 'j'), axis_types=(AxisType.Auto,) * 2)": (
+        (("i", 2), ("j", 4)),
+        tuple(range(8)),
+    ),
     "Mesh(np.array(jax.devices()[:4]), ('i',))": ((("i", 4),), (0, 1, 2, 3)),
     "Mesh(jax.devices()[2:6], 'i')": ((("i", 4),), (2, 3, 4, 5)),
     "Mesh(np.array(jax.devices()[:4])[[2, 0]], ('i',))": ((("i", 2),), (2, 0)),
@@ -109,6 +113,7 @@ def test_meshes_as_code_makes_them(text: str):
 
 
 def test_jax_specs():
+    assert jax.read("NamedSharding(mesh, P('x'))", MESH) == lay((X,))
     assert jax.read("P()", MESH, 2) == lay((), ())
     assert jax.read("PartitionSpec(('y', 'x'), unreduced=frozenset())", MESH) == lay((Y, X))
     assert jax.read("P('x', unreduced={'y'})", MESH) == lay((X,), partial=(Y,))
@@ -219,6 +224,8 @@ UNREADABLE = [
     ("jax", "Spec('x')", MESH, "a sharding in JAX is P"),
     ("jax", "NamedSharding(P('x'))", MESH, "needs spec"),
     ("jax", "NamedSharding(Mesh(jax.devices(), ('x',)), P('x'))", None, "as many devices as there are"),
+    ("jax", "NamedSharding(jax.make_mesh((2,) * n, ('x',)), P('x'))", None, r"\(2,\) \* n is no product"),
+    ("jax", "NamedSharding(mesh, P('x'))", None, "a mesh is Mesh"),
     ("jax", "NamedSharding(Mesh(devices.T, ('x',)), P('x'))", None, "devices stands for no devices here"),
     ("jax", "NamedSharding(Mesh(devices.reshape(2), ('x',)), P('x'))", None, "devices stands for no devices"),
     ("jax", "NamedSharding(Mesh(8, ('x',)), P('x'))", None, "devices are np.array"),
