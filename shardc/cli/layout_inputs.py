@@ -70,8 +70,9 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def strategy(text: str) -> tuple[int, ...]:
-    """`2,1,1,2,1`, `(2, 1, 1, 2, 1)` or `((2, 1, 1, 2, 1),)`: the strategy of one input."""
-    value = _parsed(text, text if "=" in text else f"({text},)")
+    """`2,1,1,2,1`, `((2, 1, 1, 2, 1),)` or `relu.shard(((2, 1, 1, 2, 1),))`: the strategy of one input."""
+    code = "=" in text or ".shard(" in text
+    value = mindspore.strategy_of(_parsed(text, text if code else f"({text},)"))
     while isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], tuple):
         value = value[0]
     items = value if isinstance(value, tuple) else (value,)

@@ -47,7 +47,7 @@ def read_layout(text: str, rank: int | None = None) -> Layout:
     Assignments may come before it, as in `layout = Layout(…)` and `strategy = (layout("x"),)`: the last one
     counts.
     """
-    value = parse_code(text)
+    value = strategy_of(parse_code(text))
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, tuple) and value and all(isinstance(item, Call) for item in value):
@@ -61,6 +61,14 @@ def read_layout(text: str, rank: int | None = None) -> Layout:
         layout = _constructed(value.function)
         return layout(*entries_of(value.args, layout.alias_name, rank))
     return _constructed(value)
+
+
+def strategy_of(value: Value) -> Value:
+    """The strategy of `relu.shard(strategy)`; else the value itself."""
+    if not isinstance(value, Call) or len(value.args) != 1:
+        return value
+    method = value.function.function if isinstance(value.function, Call) else value.function
+    return value.args[0] if isinstance(method, Name) and method.last == "shard" else value
 
 
 def read_entries(text: str, names: tuple[str, ...], rank: int | None = None) -> tuple[Entry, ...]:

@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"""\s*(?:(?://|\#)[^\n]*+\s*)*+(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
     r"""|(?P<mark>[()\[\]{},:=.;*]))"""
 )
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)", re.M)
 _CONSTANTS = {"None": None, "True": True, "False": False, "true": True, "false": False}
 DEEPEST = 50
 MOST_TIMES = 1 << 16
@@ -103,9 +104,10 @@ def parse(text: str) -> Value:
 def parse_code(text: str) -> Value:
     """As `parse`, but the text may be assignments, `name = value`, one after the other.
 
-    The last value counts, in which names that were assigned before stand for their values.
+    The last value counts, in which names that were assigned before stand for their values. Prompts of a
+    session, >>>, are left out.
     """
-    reader = _Reader(text)
+    reader = _Reader(_PROMPT.sub("", text))
     known: dict[str, Value] = {}
     while True:
         value = _resolved(reader.value(), known)

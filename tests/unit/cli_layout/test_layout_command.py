@@ -281,6 +281,8 @@ def test_a_strategy_takes_two_steps_and_says_what_repeats(capsys: pytest.Capture
     assert "has dev_matrix = (2, 1, 1, 2, 1) and lets the count wrap around: slices [0, 1, 2, 3, 0, 1" in text
     assert "dev_matrix is the strategy itself" in said(capsys, *words, "--repeated", "left")
     full = said(capsys, "mindspore", "--strategy", "input_strategy = ((2,1,2,2,1),)", "--shape", "2,1,2,2,1")
+    used = said(capsys, "mindspore", "--strategy", "op.shard(((2,1,2,2,1),))", "--shape", "2,1,2,2,1")
+    assert used == full
     assert "dev_matrix = (2, 1, 2, 2, 1), tensor_map = (4, 3, 2, 1, 0)\n\n1." in full
 
 

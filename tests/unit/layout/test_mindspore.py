@@ -232,6 +232,10 @@ def test_code_as_it_stands():
     """
     found = read_layout(code)
     assert found.to_dict()["tensor_map"] == (3, 1, 0, 2, 4)
+    used = code.replace("in_strategy = (", "relu = ops.ReLU().shard((") + ")"
+    assert read_layout(used) == found
+    typed = ">>> " + code.strip().replace("\n", "\n...\n>>> ", 1)
+    assert typed.count(">>>") == 2 and read_layout(typed) == found
     numbers = read_layout('Layout((2, 1, 2, 2, 1), ("a", "b", "c", "d", "e"))(3, 1, 0, (2, -1), 4)')
     assert numbers.to_dict()["tensor_map"] == (3, 1, 0, (2, -1), 4)
     assert numbers.tensor_map == ("b", "d", "e", ("c", "None"), "a")
