@@ -273,6 +273,13 @@ def test_signatures_that_need_a_divisor(capsys: pytest.CaptureFixture[str]) -> N
     assert "P(max)  P(max)" in said(capsys, "signatures", "exp", "--shape", "3", "--kinds", "max")
 
 
+def test_lists_may_begin_with_a_minus(capsys: pytest.CaptureFixture[str]) -> None:
+    signature = said(capsys, "signatures", "expand", "--shape", "4,1", "--sizes", "-1,3")
+    assert signature.startswith("expand(x, (-1, 3)): (f32[4, 1]) -> f32[4, 3]")
+    matrix = ("mindspore", "--device-matrix", "2,4", "--alias", "x,y", "--shape", "8,8")
+    assert "[-, y] on" in said(capsys, *matrix, "--tensor-map", "-1,0")
+
+
 def test_a_strategy_takes_two_steps_and_says_what_repeats(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("mindspore", "--strategy", "((2, 1, 1, 2, 1),)", "--devices", "8", "--shape", "2,1,1,2,1")
     text = said(capsys, *words)
