@@ -8,6 +8,7 @@ shardc-layout signatures expand --shape 4,3,1,2 --sizes 2,4,3,4,2
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 
@@ -25,8 +26,19 @@ TARGETS = (*NOTATIONS, "shard", "all")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 1 for a layout that cannot be, 2 for a misused command."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_args(with_values(sys.argv[1:] if argv is None else argv))
     return run_to_end("shardc-layout", lambda: _reported(options))
+
+
+def with_values(words: Sequence[str]) -> list[str]:
+    """`--sizes -1,3` as `--sizes=-1,3`: argparse takes what begins with a minus for an option."""
+    found: list[str] = []
+    for word in words:
+        if re.match(r"-\d+,", word) and found and re.fullmatch(r"--[\w-]+", found[-1]):
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _reported(options: argparse.Namespace) -> int:

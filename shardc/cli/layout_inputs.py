@@ -70,8 +70,9 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def strategy(text: str) -> tuple[int, ...]:
-    """`2,1,1,2,1`, `(2, 1, 1, 2, 1)` or `((2, 1, 1, 2, 1),)`: the strategy of one input."""
-    value = _parsed(text, text if "=" in text else f"({text},)")
+    """`2,1,1,2,1`, `((2, 1, 1, 2, 1),)` or `relu.shard(((2, 1, 1, 2, 1),))`: the strategy of one input."""
+    code = "=" in text or ".shard(" in text
+    value = mindspore.strategy_of(_parsed(text, text if code else f"({text},)"))
     while isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], tuple):
         value = value[0]
     items = value if isinstance(value, tuple) else (value,)
@@ -126,6 +127,8 @@ def _mindspore(options: argparse.Namespace, rank: int) -> Given:
         sharding: Sharding | LayoutError = layout.sharding()
     except LayoutError as error:
         sharding = error
+    else:
+        mindspore.check_rank(sharding, rank)
     return Given(str(layout), sharding, layout, strategy=options.strategy)
 
 
@@ -137,6 +140,10 @@ def _layout(options: argparse.Namespace, rank: int) -> Layout:
     if ways[0]:
         return mindspore.read_layout(options.layout, rank)
     if ways[2]:
+        if len(options.strategy) != rank:
+            raise LayoutError(
+                f"the strategy has {len(options.strategy)} numbers, the tensor {rank} dimensions"
+            )
         devices = options.devices or prod(options.strategy)
         return strategy_layout(options.strategy, devices, options.repeated)
     ranks = None if options.rank_list is None else list(options.rank_list)

@@ -24,7 +24,7 @@ from shardc.jaxside.constants import large_constants
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
 from shardc.jaxside.partitioned import own_partitions_left_out
-from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
+from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices, with_mesh
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options
@@ -230,9 +230,9 @@ def lowered(
     names = frozenset(str(equation.primitive.name) for equation in equations(traced.jaxpr))
     check(traced.jaxpr)
     host = HostFunctions()
-    text = with_caller(text_of(traced, host.lowering()))
-    chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
+    text = with_mesh(with_caller(text_of(traced, host.lowering())), found)
+    chosen = changed(options, language="mlir", file=file)
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
     program = kept.compiled(text, chosen, prove)
     warnings = (*program.warnings, *_said_of(traced.jaxpr))

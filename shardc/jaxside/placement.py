@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ NAMED_AXIS = "the function uses the axis {axis!r} of a jax.vmap, jax.pmap or jax
 
 AnyMesh = Mesh | AbstractMesh
 """A mesh of devices, or the one of a function around, which JAX traces and which it will run on."""
+
+_MODULE = re.compile(r"^module .*\{$", re.M)
 
 Path = tuple[Any, ...]
 Placement = tuple[tuple[Path, Sharding], ...]
@@ -121,6 +125,20 @@ def meshes_in(jaxpr: Any) -> Iterator[Mesh]:
         for value in jax.tree.leaves(list(equation.params.values())):
             found = [value] if isinstance(value, Mesh) else meshes(value)
             yield from (mesh for mesh in found if isinstance(mesh, Mesh))
+
+
+def with_mesh(text: str, meshes: Iterable[AnyMesh]) -> str:
+    """The text of a module, with the mesh of one device that its function runs on.
+
+    JAX says nothing of it: of a jax.shard_map only collectives of one device are left.
+    """
+    mesh = next((mesh for mesh in meshes if mesh.size == 1), None)
+    if mesh is None or "sdy.mesh @" in text:
+        return text
+    axes = ", ".join(f'"{name}"={size}' for name, size in mesh.shape.items())
+    names = chain(["mesh"], map("mesh_{}".format, count()))
+    name = next(name for name in names if f"@{name}(" not in text)
+    return _MODULE.sub(lambda found: f"{found[0]}\n  sdy.mesh @{name} = <[{axes}]>", text, count=1)
 
 
 def lies_on_a_mesh(aval: Any) -> bool:

@@ -59,7 +59,7 @@ def program_signatures(graph: Graph, kinds: Sequence[str] = ("sum",)) -> tuple[S
     """
     body = graph.main.body
     nodes = [node for node in body.nodes if not node.name.endswith("return")]
-    states: list[_State] = [({}, 0)]
+    states = _handed_on(graph, nodes, kinds)
     for number, node in enumerate(nodes):
         if node.name == hlo.constant.name:
             continue
@@ -76,6 +76,19 @@ def program_signatures(graph: Graph, kinds: Sequence[str] = ("sum",)) -> tuple[S
     ]
     whole = (Copy(),) * len(body.args)
     return tuple(s for s in dict.fromkeys(found) if s.operands != whole or _is_whole(s.results))
+
+
+def _handed_on(graph: Graph, nodes: Sequence[Node], kinds: Sequence[str]) -> list[_State]:
+    """What operands may be that are results as they are, and that no operation reads: anything."""
+    body = graph.main.body
+    read = {v for node in nodes for v in node.operands}
+    states: list[_State] = [({}, 0)]
+    for operand in body.args:
+        if operand in body.results and operand not in read:
+            splits = (Split(dim) for dim in range(graph.type(operand).rank))
+            options = [*splits, *map(Partial, kinds), Copy()]
+            states = [({**known, operand: option}, 0) for known, _ in states for option in options]
+    return states
 
 
 def _is_whole(components: Sequence[Component]) -> bool:

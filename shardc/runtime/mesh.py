@@ -70,10 +70,18 @@ def sharding_of(mesh: layout.Mesh, spec: Sequence[Entry], rank: int) -> Sharding
 
 
 class NamedSharding(Struct, frozen=True):
-    """A mesh and a partition spec, for arrays of any rank that has a dimension for every entry."""
+    """A mesh and a partition spec, for arrays of any rank that has a dimension for every entry.
+
+    LayoutError if the spec is none, or names what is no axis of the mesh, or one twice.
+    """
 
     mesh: layout.Mesh
     spec: P
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.spec, P):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"a partition spec is P(…), with an entry per dimension, not {self.spec!r}")
+        self.of_rank(len(self.spec))
 
     @property
     def device_set(self) -> frozenset[int]:

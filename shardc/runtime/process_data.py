@@ -163,6 +163,8 @@ def _global_shape(
             raise LayoutError(
                 f"dimension {dim} of global shape {tuple(global_shape)} is None: give all sizes, or none"
             )
+        if not isinstance(size, int | np.integer):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"dimension {dim} of global shape {tuple(global_shape)} is no whole number")
     shape = tuple(cast(Sequence[int], global_shape))
     check_even(sharding, shape)
     return shape

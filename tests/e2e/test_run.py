@@ -205,6 +205,27 @@ def test_a_wrong_block_is_an_error_on_every_process(program: Path, kind: list[st
         assert all(line.startswith(start) and "is expected" in line for line in lines)
 
 
+WHOLE_ALONG_SOME = """
+module = load_program(sys.argv[1])
+x = np.arange(32, dtype=np.float32).reshape(8, 4)
+row, column = divmod(who(), 2)
+rows, columns = slice(4 * row, 4 * row + 4), slice(2 * column, 2 * column + 2)
+for given in x[rows, columns], x[rows], x[:, columns], x:
+    (shard,) = module.main_local(given).addressable_shards
+    print(np.array_equal(shard.data, 2 * x[rows, columns]), flush=True)
+"""
+
+
+def test_each_dimension_is_whole_or_what_a_process_holds(tmp_path: Path):
+    """As jax.make_array_from_process_local_data has it."""
+    program = tmp_path / "grid.shard"
+    program.write_text("mesh m[i=2, j=2]\n\ndef main(x: f32[8@i, 4@j]):\n    return x * 2\n")
+    out = emitted(program, ["-n", "4"], tmp_path)
+    done = command("run", script(["-n", "4"], tmp_path, WHOLE_ALONG_SOME), "-n", "4", "--", str(out))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()).count("True") == 16
+
+
 @pytest.mark.sampled(2)
 def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str], tmp_path: Path):
     killed = "import os\nif who() == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCKS

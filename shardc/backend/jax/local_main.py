@@ -32,8 +32,9 @@ def define_main_local(
     with writer.definition("main_local", params):
         writer.docstring(
             "The whole program, on what each process holds; the results are arrays of all processes.",
-            "Of an argument a process gives the blocks of its devices, in order and without gaps, or all of\n"
-            "it, as jax.make_array_from_process_local_data has it. Blocks have the ceiling size.",
+            "Along each dimension of an argument a process gives the blocks of its devices, in order and\n"
+            "without gaps, or all of it, as jax.make_array_from_process_local_data has it. Blocks have the\n"
+            "ceiling size.",
         )
         main_lines.accept(writer, program.interface)
         writer.statement("placed = ", call("place_local", *map(name, params)))

@@ -48,10 +48,12 @@ def problem(arrays, shardings):
     for x, sharding, (name, (shape, dtype, _)) in zip(arrays, shardings, PARAMS.items(), strict=True):
         given, whole = np.asarray(x), padded(shape, sharding)
         local = local_shape(sharding, whole)
-        if given.dtype != dtype or given.shape not in (local, whole):
+        sizes = [*zip(local, whole, strict=True)]
+        fits = given.ndim == len(sizes) and all(n in pair for n, pair in zip(given.shape, sizes, strict=True))
+        if given.dtype != dtype or not fits:
             return (
                 f"{name}: {process} {given.dtype}{list(given.shape)}, and {np.dtype(dtype)}{list(local)}, "
-                f"what its devices hold, or {list(whole)} is expected"
+                f"what its devices hold, is expected, or any dimension as in {list(whole)}"
             )
     return ""
 

@@ -23,6 +23,14 @@ from shardc.layout.notations.onnx_spec import MOST_SHARDS, ShardedDim, ShardingS
 
 MOST_DEVICES = 1 << 16
 
+ON_ALL = (
+    "every tensor is on all devices of the program's mesh, as copies where it is not split: device: [-1] "
+    "with index_to_device_group_map: {-1: [0, 1]}"
+)
+ANY_GROUPS = (
+    "--mesh and --shard state other shardings; shardc-layout onnx-check says of any groups how nodes run"
+)
+
 
 class Stated(Struct, frozen=True):
     """The configuration that was chosen. `specs`: (node, tensor name, specification) in program order."""
@@ -127,7 +135,7 @@ def mesh_of(stated: Stated, ranks: Sequence[int | None], file: str) -> Mesh:
     devices = specs[0][1].devices() if specs else tuple(range(stated.num_devices))
     for name, spec, _ in specs:
         if spec.devices() != devices:
-            raise _no_mesh(file, f"{specs[0][0]} and {name} are on different devices", specs)
+            raise _no_mesh(file, f"{specs[0][0]} and {name} are on different devices", specs, ON_ALL)
     reason = ""
     for order in _orders(specs, devices):
         plain = Mesh(stated.name or "devices", (("d", len(devices)),), order, ranks=devices)
@@ -141,7 +149,9 @@ def mesh_of(stated: Stated, ranks: Sequence[int | None], file: str) -> Mesh:
             sizes = [b // a for a, b in pairwise(cuts)]
             axes = tuple((f"d{i}", size) for i, size in enumerate(sizes)) or (("d0", 1),)
             return Mesh(stated.name or "devices", axes, order, ranks=devices)
-    raise _no_mesh(file, f"the device groups do not factor into the axes of a mesh{reason}", specs)
+    raise _no_mesh(
+        file, f"the device groups do not factor into the axes of a mesh{reason}", specs, ANY_GROUPS
+    )
 
 
 def _cuts(axis: Axis) -> tuple[int, int]:
@@ -166,11 +176,11 @@ def _orders(
     yield tuple(np.lexsort([np.arange(len(devices)), *reversed(columns)]).tolist())
 
 
-def _no_mesh(file: str, why: str, specs: Sequence[tuple[str, ShardingSpec, int]]) -> ShardcError:
+def _no_mesh(file: str, why: str, specs: Sequence[tuple[str, ShardingSpec, int]], hint: str) -> ShardcError:
     lines = [
         f"{name}: {', '.join(str(list(g)) for g in spec.holders()[:16])}" for name, spec, _ in specs[:12]
     ]
-    return ShardcError(f"{file}: {why}:\n    " + "\n    ".join(lines))
+    return ShardcError(f"{file}: {why}:\n    " + "\n    ".join(lines), hint=hint)
 
 
 def sharding_on(mesh: Mesh, name: str, spec: ShardingSpec, rank: int, file: str) -> Sharding | None:

@@ -168,6 +168,9 @@ INSTEAD = {
 }
 """What jax.shard_map is told otherwise."""
 
+DECORATED = {"partial": "@shard_map stands alone: the types of parameters and results say the specs"}
+"""What is said otherwise by decorators of Python."""
+
 
 def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh, logical: Logical) -> tuple[str, ...]:
     """axes=(i,) in mesh order; all axes by default."""

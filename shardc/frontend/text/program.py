@@ -20,7 +20,7 @@ from shardc.frontend.text.functions import Functions
 from shardc.frontend.text.generic import is_generic
 from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.imports import Shared, import_names
-from shardc.frontend.text.manual import OPTIONS
+from shardc.frontend.text.manual import DECORATED, OPTIONS
 from shardc.frontend.text.matching import filled
 from shardc.frontend.text.order import ordered
 from shardc.frontend.text.reads import reads
@@ -202,7 +202,8 @@ class ProgramReader:
             self.check_free(function.name, function.pos)
             decorator = function.decorator
             if decorator is not None and decorator.name not in OPTIONS:
-                hint = listed(decorator.name, (*OPTIONS, *s.RULES), "the decorators are")
+                known = (*OPTIONS, *s.RULES)
+                hint = DECORATED.get(decorator.name) or listed(decorator.name, known, "the decorators are")
                 raise self.e.error(f"unknown decorator @{decorator.name}", hint, decorator.pos)
             self.functions[function.name] = function
 

@@ -5,9 +5,10 @@
     P('x', P.UNCONSTRAINED)         left to the partitioner: an open dimension
     NamedSharding(Mesh(np.array(jax.devices()).reshape(2, 4), ('x', 'y')), P('x'))
 
-Meshes are read as code makes them, `jax.make_mesh((2, 4), ('x', 'y'))` included, and as JAX prints them:
-`Mesh('x': 2, 'y': 4, …)`. The printed form doesn't tell the order of the devices, nor does make_mesh, which
-may choose one for the hardware; they are read as ascending.
+Meshes are read as code makes them, `jax.make_mesh((2, 4), ('x', 'y'))` included, with assignments before them
+(`devices = np.array(jax.devices()[:4])`), and as JAX prints them: `Mesh('x': 2, 'y': 4, …)`. The printed form
+doesn't tell the order of the devices, nor does make_mesh, which may choose one for the hardware; they are
+read as ascending.
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ from msgspec.structs import replace
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
-from shardc.layout.notations.values import Call, Fields, Name, Value, parse
+from shardc.layout.notations.jax_devices import mesh_of_devices
+from shardc.layout.notations.values import Call, Fields, Name, Value, parse_code
 from shardc.layout.refine import refined
 from shardc.layout.sharding import Dim, Sharding
 
 
 def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Sharding:
-    """The sharding of a `P(…)` on `mesh`, or of a `NamedSharding(…)`, which brings its own mesh.
+    """The sharding of a `P(…)` on `mesh`, or of a `NamedSharding(…)`, which has a mesh or names this.
 
     Dimensions beyond the spec's are whole; without `rank` there are none. LayoutError says what is wrong.
     """
-    value = parse(text)
+    value = parse_code(text)
     if isinstance(value, Call) and value.last == "NamedSharding":
         parts = _arguments(value, ("mesh", "spec"))
-        mesh, value = _mesh(parts["mesh"]), parts["spec"]
+        named = isinstance(parts["mesh"], Name)
+        mesh, value = mesh if named and mesh else _mesh(parts["mesh"]), parts["spec"]
     if mesh is None:
         raise LayoutError(f"{text!r} does not tell the mesh: give it, or write NamedSharding(Mesh(…), P(…))")
     return _spec(value, mesh, rank)
@@ -63,7 +66,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
 
 def read_mesh(text: str) -> Mesh:
     """The mesh of a `Mesh(…)` or `jax.make_mesh(…)`. LayoutError if it is none."""
-    return _mesh(parse(text))
+    return _mesh(parse_code(text))
 
 
 def write_mesh(sharding: Sharding) -> str:
@@ -123,26 +126,14 @@ def _mesh(value: Value) -> Mesh:
         return Mesh("mesh", _axes(list(sizes), list(sizes.values())))
     if isinstance(value, Call) and value.last == "make_mesh":
         parts = _arguments(value, ("axis_shapes", "axis_names"))
-        return Mesh("mesh", _axes(_items(parts["axis_names"]), _items(parts["axis_shapes"])))
+        names, sizes = _items(parts["axis_names"]), parts["axis_shapes"]
+        if value.named.get("devices") is not None:
+            return mesh_of_devices(value.named["devices"], names, sizes)
+        return Mesh("mesh", _axes(names, _items(sizes)))
     if isinstance(value, Call) and value.last == "Mesh":
         parts = _arguments(value, ("devices", "axis_names"))
-        order, sizes = _devices(parts["devices"])
-        return Mesh("mesh", _axes(_items(parts["axis_names"]), sizes), order)
+        return mesh_of_devices(parts["devices"], _items(parts["axis_names"]))
     raise LayoutError("a mesh is Mesh(np.array(jax.devices()).reshape(2, 4), ('x', 'y'))")
-
-
-def _devices(value: Value) -> tuple[tuple[int, ...] | None, list[Value]]:
-    """The order and shape of `np.array(jax.devices())[[1, 0]].reshape(2)`."""
-    if not (
-        isinstance(value, Call) and isinstance(value.function, Call) and value.function.last == "reshape"
-    ):
-        raise LayoutError("devices are np.array(jax.devices()).reshape(2, 4)")
-    sizes = [size for arg in value.args for size in _items(arg)]
-    array = value.function.args[0]
-    if isinstance(array, Call) and isinstance(array.function, Call):
-        order = [item for arg in array.args for item in _items(arg)]
-        return tuple(_number(item) for item in order), sizes
-    return None, sizes
 
 
 def _axes(names: Sequence[Value], sizes: Sequence[Value]) -> tuple[tuple[str, int], ...]:

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
 from shardc.layout.notations.mindspore_layout import INTERLEAVED, NONE, Entry, Layout
-from shardc.layout.notations.values import Call, Fields, Value, parse, parse_code
+from shardc.layout.notations.ranks import count_of
+from shardc.layout.notations.values import Call, Fields, Name, Value, parse, parse_code
 from shardc.layout.refine import on_axes
 from shardc.layout.sharding import Sharding
 
@@ -46,7 +47,7 @@ def read_layout(text: str, rank: int | None = None) -> Layout:
     Assignments may come before it, as in `layout = Layout(…)` and `strategy = (layout("x"),)`: the last one
     counts.
     """
-    value = parse_code(text)
+    value = strategy_of(parse_code(text))
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, tuple) and value and all(isinstance(item, Call) for item in value):
@@ -60,6 +61,14 @@ def read_layout(text: str, rank: int | None = None) -> Layout:
         layout = _constructed(value.function)
         return layout(*entries_of(value.args, layout.alias_name, rank))
     return _constructed(value)
+
+
+def strategy_of(value: Value) -> Value:
+    """The strategy of `relu.shard(strategy)`; else the value itself."""
+    if not isinstance(value, Call) or len(value.args) != 1:
+        return value
+    method = value.function.function if isinstance(value.function, Call) else value.function
+    return value.args[0] if isinstance(method, Name) and method.last == "shard" else value
 
 
 def read_entries(text: str, names: tuple[str, ...], rank: int | None = None) -> tuple[Entry, ...]:
@@ -125,7 +134,22 @@ def _constructed(call: Call) -> Layout:
     for name in names[:2]:
         if name not in given:
             raise LayoutError(f"Layout needs {name}")
-    return Layout(given["device_matrix"], given["alias_name"], given.get("rank_list"))  # pyright: ignore[reportArgumentType]
+    ranks = _listed(given.get("rank_list"))
+    return Layout(given["device_matrix"], given["alias_name"], ranks)  # pyright: ignore[reportArgumentType]
+
+
+def _listed(ranks: Value) -> Value:
+    """`list(range(8, 16))` as the list that it is; else what was given."""
+    match ranks:
+        case Call(function=Name(text="list"), args=(Call(function=Name(text="range"), args=bounds),)):
+            numbers = [bound for bound in bounds if isinstance(bound, int)]
+            if not 1 <= len(numbers) == len(bounds) <= 3 or numbers[2:] == [0]:
+                raise LayoutError(f"{ranks} is no list of ranks; write list(range(8)), or the numbers")
+            counted = range(*numbers)
+            count_of(max(len(counted), 1))
+            return list(counted)
+        case _:
+            return ranks
 
 
 def _entry(value: Value, names: Sequence[str]) -> Entry:

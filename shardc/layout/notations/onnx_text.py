@@ -48,6 +48,8 @@ def fields_of(fields: Any) -> Iterator[tuple[str, Any]]:
     else:
         raise LayoutError(f"expected fields in braces, not {fields}")
     for key, value in pairs:
+        if key is None:
+            raise LayoutError(f"expected fields such as axis: 0, not {value}")
         yield str(getattr(key, "text", key)), value
 
 
@@ -97,8 +99,9 @@ def _sharded_dim(value: Value) -> ShardedDim:
 
 def _shard(value: Any) -> SimpleShard:
     fields = dict(fields_of(value))
-    if unknown := [name for name in fields if name not in ("dim_value", "dim_param", "num_shards")]:
-        raise LayoutError(f"a simple_sharding has no {unknown[0]}")
+    known = ("dim_value", "dim_param", "num_shards")
+    if unknown := [name for name in fields if name not in known]:
+        raise LayoutError(f"a simple_sharding has no {unknown[0]}; it has {', '.join(known)}")
     count = fields.get("num_shards")
     if not isinstance(count, int):
         raise LayoutError("a simple_sharding needs num_shards, a number")

@@ -8,20 +8,26 @@ and `#` start comments). Nothing is evaluated.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import reduce
 from typing import Union
 
 from msgspec import Struct
 
 from shardc.layout.mesh import LayoutError
 
-Value = Union[int, str, None, bool, list["Value"], tuple["Value", ...], "Name", "Call", "Fields"]
+Value = Union[
+    int, str, None, bool, list["Value"], tuple["Value", ...], "Name", "Call", "Item", "Slice", "Fields"
+]
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?://|\#)[^\n]*\s*)*(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
-    r"""|(?P<mark>[()\[\]{},:=.;]))"""
+    r"""\s*(?:(?://|\#)[^\n]*+\s*)*+(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
+    r"""|(?P<mark>[()\[\]{},:=.;*]))"""
 )
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)", re.M)
 _CONSTANTS = {"None": None, "True": True, "False": False, "true": True, "false": False}
 DEEPEST = 50
+MOST_TIMES = 1 << 16
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -35,9 +41,12 @@ class Name(Struct, frozen=True):
         """What follows the last dot."""
         return self.text.rpartition(".")[2]
 
+    def __repr__(self) -> str:
+        return self.text
+
 
 class Call(Struct, frozen=True):
-    """`function(args, key=value)`; the function may be a call itself, or an element or method of one."""
+    """`function(args, key=value)`; the function may be a call itself. `x.method` is `method(x)`."""
 
     function: Value
     args: tuple[Value, ...] = ()
@@ -48,11 +57,39 @@ class Call(Struct, frozen=True):
         """What follows the last dot of the function's name; "" if it has no name."""
         return self.function.last if isinstance(self.function, Name) else ""
 
+    def __repr__(self) -> str:
+        named = (f"{key}={value!r}" for key, value in self.named.items())
+        return f"{self.function!r}({', '.join([*map(repr, self.args), *named])})"
+
+
+class Item(Struct, frozen=True):
+    """`of[args]`."""
+
+    of: Value
+    args: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}[{', '.join(map(repr, self.args))}]"
+
+
+class Slice(Struct, frozen=True):
+    """`start:stop` of an item."""
+
+    start: int | None = None
+    stop: int | None = None
+
+    def __repr__(self) -> str:
+        return ":".join("" if end is None else str(end) for end in (self.start, self.stop))
+
 
 class Fields(Struct, frozen=True):
     """`{key = value …}` or a set `{a, b}`: entries in order, keys None in a set."""
 
     entries: tuple[tuple[Value, Value], ...]
+
+    def __repr__(self) -> str:
+        texts = (repr(item) if key is None else f"{key!r}: {item!r}" for key, item in self.entries)
+        return f"{{{', '.join(texts)}}}"
 
 
 def parse(text: str) -> Value:
@@ -67,9 +104,10 @@ def parse(text: str) -> Value:
 def parse_code(text: str) -> Value:
     """As `parse`, but the text may be assignments, `name = value`, one after the other.
 
-    The last value counts, in which names that were assigned before stand for their values.
+    The last value counts, in which names that were assigned before stand for their values. Prompts of a
+    session, >>>, are left out.
     """
-    reader = _Reader(text)
+    reader = _Reader(_PROMPT.sub("", text))
     known: dict[str, Value] = {}
     while True:
         value = _resolved(reader.value(), known)
@@ -77,21 +115,28 @@ def parse_code(text: str) -> Value:
             reader.next()
             name, value = value.text, _resolved(reader.value(), known)
             known[name] = value
+        if reader.token == ";":
+            reader.next()
+        elif reader.token and reader.kind != "name":
+            raise reader.error("the end")
         if not reader.token:
             return value
-        if reader.kind != "name":
-            raise reader.error("the end")
 
 
 def _resolved(value: Value, known: dict[str, Value]) -> Value:
-    """The value with the names that are known replaced by what they stand for."""
+    """The value with the names that are known replaced by what they stand for, also in `name.method`."""
     match value:
         case Name():
-            return known.get(value.text, value)
+            first, *methods = value.text.split(".")
+            if first not in known:
+                return value
+            return reduce(lambda of, method: Call(Name(method), (of,)), methods, known[first])
         case Call():
             args = tuple(_resolved(item, known) for item in value.args)
             named = {key: _resolved(item, known) for key, item in value.named.items()}
             return Call(_resolved(value.function, known), args, named)
+        case Item():
+            return Item(_resolved(value.of, known), tuple(_resolved(item, known) for item in value.args))
         case tuple():
             return tuple(_resolved(item, known) for item in value)
         case list():
@@ -124,13 +169,26 @@ class _Reader:
         self.token = match[self.kind or 0]
         return old
 
+    def following(self) -> str:
+        """Move on; the token that is current then."""
+        self.next()
+        return self.token
+
     def error(self, wanted: str) -> LayoutError:
         found = repr(self.token) if self.token else "the end"
         return LayoutError(f"expected {wanted}, found {found} in {self.text.strip()!r}")
 
     def value(self) -> Value:
+        """A value, or a product: of numbers, or of a tuple and how often it is repeated."""
+        value = self.operand()
+        while self.token == "*":
+            self.next()
+            value = _product(value, self.operand())
+        return value
+
+    def operand(self) -> Value:
         value = self.atom()
-        while self.token in ("(", "[", ".") and isinstance(value, Name | Call):
+        while self.token in ("(", "[", ".") and isinstance(value, Name | Call | Item):
             value = self.suffix(value)
         return value
 
@@ -149,14 +207,16 @@ class _Reader:
             return self.sequence(token)
         raise self.error("a value")
 
-    def suffix(self, value: Name | Call) -> Value:
-        """What follows a name or call: arguments, an index (as an argument), or a method."""
+    def suffix(self, value: Name | Call | Item) -> Value:
+        """What follows a name or call: arguments, an index, or a method."""
         if self.token == ".":
             self.next()
             if self.kind != "name":
                 raise self.error("a name")
             return Call(Name(self.next()), (value,))
-        entries, _ = self.entries(self.token)
+        if self.token == "[":
+            return Item(value, tuple(item for _, item in self.entries("[", self.place)[0]))
+        entries, _ = self.entries("(")
         args = tuple(item for key, item in entries if key is None)
         named = {_key(key): item for key, item in entries if key is not None}
         return Call(value, args, named)
@@ -169,7 +229,9 @@ class _Reader:
             return items
         return tuple(items) if commas or len(items) != 1 else items[0]
 
-    def entries(self, opening: str) -> tuple[list[tuple[Value, Value]], int]:
+    def entries(
+        self, opening: str, entry: Callable[[str], tuple[Value, Value]] | None = None
+    ) -> tuple[list[tuple[Value, Value]], int]:
         """(key or None, value) up to the closing bracket, and the number of commas.
 
         In braces, and before braces, commas are optional.
@@ -181,7 +243,7 @@ class _Reader:
         found: list[tuple[Value, Value]] = []
         self.next()
         while self.token != closing:
-            found.append(self.entry(opening))
+            found.append((entry or self.entry)(opening))
             if self.token in (",", ";"):
                 self.next()
                 commas += 1
@@ -200,6 +262,27 @@ class _Reader:
         if opening == "{" and self.token == "{":
             return item, self.value()
         return None, item
+
+    def place(self, _: str) -> tuple[Value, Value]:
+        """`value`, `start:stop`, either end of which may be left out."""
+        start = None if self.token == ":" else self.value()
+        if self.token != ":":
+            return None, start
+        closes = self.following() in ("]", ",")
+        stop = None if closes else self.value()
+        for end in (start, stop):
+            if end is not None and not isinstance(end, int):
+                raise LayoutError(f"{end!r} is no number of a place in {self.text.strip()!r}")
+        return None, Slice(start, stop)  # pyright: ignore[reportArgumentType]
+
+
+def _product(value: Value, times: Value) -> Value:
+    if isinstance(times, int) and 0 <= times <= MOST_TIMES:
+        if isinstance(value, int) and abs(value) <= MOST_TIMES:
+            return value * times
+        if isinstance(value, tuple | list) and len(value) <= DEEPEST:
+            return value * times
+    raise LayoutError(f"{value!r} * {times!r} is no product of numbers, nor a tuple so often")
 
 
 def _key(key: Value) -> str:

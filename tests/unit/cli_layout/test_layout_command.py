@@ -184,9 +184,10 @@ TWO_OF_THREE = "{device: [0, 0, 1], sharded_dim: [{axis: 0, num_shards: 3}]}"
         (f"onnx --spec '{TWO_OF_THREE}' --shape 6 --to jax", "device 0 holds shards 0 and 1"),
         (f"onnx --spec '{TWO_OF_THREE}' --shape 7", "axis 0 of (7,): 7 elements are not divisible"),
         (f"{LAYOUT} --tensor-map q --shape 4", "'q' of dimension 0 is not in alias_name"),
-        (f"{LAYOUT} --tensor-map dp --shape 4,4", "[dp] is a sharding of 1 dimensions"),
+        ("mindspore --strategy 2 --shape 4,4", "the strategy has 1 numbers, the tensor 2 dimensions"),
+        (f"{LAYOUT} --tensor-map dp --shape 4,4", "the tensor map has 1 entries, the tensor 2 dimensions"),
         ("signatures foo --shape 3", "unknown function foo"),
-        ("signatures expand --shape 2,3 --sizes 3", "expand to"),
+        ("signatures expand --shape 2,3 --sizes 3", "expand of f32[2, 3] to (3,)"),
     ],
 )
 def test_errors(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,6 +273,13 @@ def test_signatures_that_need_a_divisor(capsys: pytest.CaptureFixture[str]) -> N
     assert "P(max)  P(max)" in said(capsys, "signatures", "exp", "--shape", "3", "--kinds", "max")
 
 
+def test_lists_may_begin_with_a_minus(capsys: pytest.CaptureFixture[str]) -> None:
+    signature = said(capsys, "signatures", "expand", "--shape", "4,1", "--sizes", "-1,3")
+    assert signature.startswith("expand(x, (-1, 3)): (f32[4, 1]) -> f32[4, 3]")
+    matrix = ("mindspore", "--device-matrix", "2,4", "--alias", "x,y", "--shape", "8,8")
+    assert "[-, y] on" in said(capsys, *matrix, "--tensor-map", "-1,0")
+
+
 def test_a_strategy_takes_two_steps_and_says_what_repeats(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("mindspore", "--strategy", "((2, 1, 1, 2, 1),)", "--devices", "8", "--shape", "2,1,1,2,1")
     text = said(capsys, *words)
@@ -280,6 +288,8 @@ def test_a_strategy_takes_two_steps_and_says_what_repeats(capsys: pytest.Capture
     assert "has dev_matrix = (2, 1, 1, 2, 1) and lets the count wrap around: slices [0, 1, 2, 3, 0, 1" in text
     assert "dev_matrix is the strategy itself" in said(capsys, *words, "--repeated", "left")
     full = said(capsys, "mindspore", "--strategy", "input_strategy = ((2,1,2,2,1),)", "--shape", "2,1,2,2,1")
+    used = said(capsys, "mindspore", "--strategy", "op.shard(((2,1,2,2,1),))", "--shape", "2,1,2,2,1")
+    assert used == full
     assert "dev_matrix = (2, 1, 2, 2, 1), tensor_map = (4, 3, 2, 1, 0)\n\n1." in full
 
 

@@ -79,7 +79,12 @@ def test_device_groups_become_axes() -> None:
 
 
 def test_device_groups_that_do_not_factor_are_shown() -> None:
-    assert "x: [0, 1, 2], [3]" in refused(_stated(x=ODD), dims={"batch": 8})
+    found = refused(_stated(x=ODD), dims={"batch": 8})
+    assert "x: [0, 1, 2], [3]" in found
+    assert "note: --mesh and --shard state other shardings; shardc-layout onnx-check" in found
+    apart = refused(_stated(x=HALVES, y="{device: [0]}"), dims={"batch": 8})
+    assert "x and y are on different devices" in apart
+    assert "note: every tensor is on all devices of the program's mesh, as copies" in apart
 
 
 def test_a_configuration_is_chosen_by_name() -> None:

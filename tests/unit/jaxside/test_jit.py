@@ -479,3 +479,20 @@ def test_a_mesh_of_one_device_says_how(draw):
     found = jax.value_and_grad(compiled)(x)
     same(found, jax.value_and_grad(lambda x: jnp.tanh(x @ w).sum())(x))
     assert compiled(x).sharding.mesh == mesh
+
+
+def test_per_device_code_on_a_mesh_of_one_device_says_how(draw):
+    """JAX's text does not have that mesh."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[1:2]), ("data",))
+
+    def total(x):
+        return jax.lax.psum(jnp.tanh(x), "data") * (1 + jax.lax.axis_index("data"))
+
+    whole = partial(jax.shard_map, total, in_specs=P("data"), out_specs=P("data"))
+    x = draw(8, 4)
+    found = shardc.jit(whole(mesh=mesh))(x)
+    same(found, np.tanh(x))
+    assert found.devices() == {jax.devices()[1]}
+    same(shardc.jit(jax.grad(lambda x: whole(mesh=mesh)(x).sum()))(x), 1 - np.tanh(x) ** 2)
+    with jax.set_mesh(mesh):
+        same(shardc.jit(lambda x: whole()(x))(x), np.tanh(x))

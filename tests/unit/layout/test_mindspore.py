@@ -122,6 +122,23 @@ def test_tensor_map_errors(entries: tuple[Any, ...], message: str):
         CUBE(*entries)
 
 
+def test_ranks_as_code_lists_them():
+    text = 'devices = list(range({}))  # of stage 1\nLayout((2, 2), ("x", "y"), devices)("x")  # rows'
+    assert read_layout(text.format("4, 8")).ranks == [4, 5, 6, 7]
+    assert read_layout(text.format("3, -1, -1")).ranks == [3, 2, 1, 0]
+    for bounds, message in {
+        "5": "equal to the product of device_matrix: 4, not 5",
+        "n": r"list\(range\(n\)\) is no list of ranks",
+        "0, 8, 0": "is no list of ranks",
+        "1 << 40": "cannot read",
+        "99999999999": "at most",
+    }.items():
+        with pytest.raises(LayoutError, match=message):
+            read_layout(text.format(bounds))
+    with pytest.raises(LayoutError, match=r"should be a list, not range\(4\)$"):
+        read_layout('Layout((2, 2), ("x", "y"), range(4))("x")')
+
+
 def test_without_a_tensor_map():
     for use in (CUBE.to_dict, CUBE.sharding, lambda: steps(CUBE)):
         with pytest.raises(LayoutError, match="tensor_map of layout is None"):
@@ -215,6 +232,10 @@ def test_code_as_it_stands():
     """
     found = read_layout(code)
     assert found.to_dict()["tensor_map"] == (3, 1, 0, 2, 4)
+    used = code.replace("in_strategy = (", "relu = ops.ReLU().shard((") + ")"
+    assert read_layout(used) == found
+    typed = ">>> " + code.strip().replace("\n", "\n...\n>>> ", 1)
+    assert typed.count(">>>") == 2 and read_layout(typed) == found
     numbers = read_layout('Layout((2, 1, 2, 2, 1), ("a", "b", "c", "d", "e"))(3, 1, 0, (2, -1), 4)')
     assert numbers.to_dict()["tensor_map"] == (3, 1, 0, (2, -1), 4)
     assert numbers.tensor_map == ("b", "d", "e", ("c", "None"), "a")

@@ -80,7 +80,40 @@ def test_device_order_in_jax():
     assert jax.read(text).mesh == mesh
 
 
+MADE = {
+    "jax.make_mesh((2, 2 * 2), ('i', 'j'), axis_types=(AxisType.Auto,) * 2)": (
+        (("i", 2), ("j", 4)),
+        tuple(range(8)),
+    ),
+    "Mesh(np.array(jax.devices()[:4]), ('i',))": ((("i", 4),), (0, 1, 2, 3)),
+    "Mesh(jax.devices()[2:6], 'i')": ((("i", 4),), (2, 3, 4, 5)),
+    "Mesh(np.array(jax.devices()[:4])[[2, 0]], ('i',))": ((("i", 2),), (2, 0)),
+    "Mesh(np.arange(6).reshape(2, -1).T, ('i', 'j'))": ((("i", 3), ("j", 2)), (0, 3, 1, 4, 2, 5)),
+    "Mesh(mesh_utils.create_device_mesh((2, 2)), ('i', 'j'))": ((("i", 2), ("j", 2)), (0, 1, 2, 3)),
+    "jax.make_mesh((2, 1), ('i', 'j'), devices=jax.devices()[3:5])": ((("i", 2), ("j", 1)), (3, 4)),
+    "devices = np.array(jax.devices()[:4])\nm = Mesh(devices, ('i',))  # mesh.shape['i'] = 4": (
+        (("i", 4),),
+        (0, 1, 2, 3),
+    ),
+    "devices = np.array(jax.devices())\nm = Mesh(devices.reshape(4, 2), ('i', 'j'))": (
+        (("i", 4), ("j", 2)),
+        tuple(range(8)),
+    ),
+    "rows = 2; cols = 4; Mesh(np.array(jax.devices()).reshape(rows, cols), ('x', 'y'))": (
+        (("x", 2), ("y", 4)),
+        tuple(range(8)),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", MADE)
+def test_meshes_as_code_makes_them(text: str):
+    mesh = jax.read_mesh(text)
+    assert (mesh.axes, tuple(mesh.rank_of(int(device)) for device in mesh.devices.flat)) == MADE[text]
+
+
 def test_jax_specs():
+    assert jax.read("NamedSharding(mesh, P('x'))", MESH) == lay((X,))
     assert jax.read("P()", MESH, 2) == lay((), ())
     assert jax.read("PartitionSpec(('y', 'x'), unreduced=frozenset())", MESH) == lay((Y, X))
     assert jax.read("P('x', unreduced={'y'})", MESH) == lay((X,), partial=(Y,))
@@ -190,7 +223,22 @@ UNREADABLE = [
     ("jax", "P('x', partial={'y'})", MESH, "has no partial"),
     ("jax", "Spec('x')", MESH, "a sharding in JAX is P"),
     ("jax", "NamedSharding(P('x'))", MESH, "needs spec"),
-    ("jax", "NamedSharding(Mesh(jax.devices(), ('x',)), P('x'))", None, "devices are np.array"),
+    ("jax", "NamedSharding(Mesh(jax.devices(), ('x',)), P('x'))", None, "as many devices as there are"),
+    ("jax", "NamedSharding(jax.make_mesh((2,) * n, ('x',)), P('x'))", None, r"\(2,\) \* n is no product"),
+    ("jax", "NamedSharding(mesh, P('x'))", None, "a mesh is Mesh"),
+    ("jax", "NamedSharding(Mesh(devices.T, ('x',)), P('x'))", None, "devices stands for no devices here"),
+    ("jax", "NamedSharding(Mesh(devices.reshape(2), ('x',)), P('x'))", None, "devices stands for no devices"),
+    ("jax", "NamedSharding(Mesh(8, ('x',)), P('x'))", None, "devices are np.array"),
+    ("jax", "NamedSharding(Mesh(jax.devices()[4:], ('x',)), P('x'))", None, "count from 0, to an end"),
+    ("jax", "NamedSharding(Mesh(jax.devices()[:n], ('x',)), P('x'))", None, "n is no number of a place"),
+    (
+        "jax",
+        "NamedSharding(Mesh(jax.devices()[:4][[4]], ('x',)), P('x'))",
+        None,
+        r"no devices at all the places",
+    ),
+    ("jax", "NamedSharding(Mesh(jax.devices()[:4].reshape(3), ('x',)), P('x'))", None, "no mesh of 3"),
+    ("jax", "NamedSharding(Mesh(np.arange(n), ('x',)), P('x'))", None, "n is no number that is known"),
     ("jax", "NamedSharding(jax.make_mesh((2,), ('x', 'y')), P('x'))", None, "of 1 dimensions has 2 names"),
     ("jax", "P('x'", MESH, r"expected a comma or '\)', found the end"),
     ("jax", "P('x'; !)", MESH, "cannot read '!"),

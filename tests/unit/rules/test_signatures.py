@@ -35,6 +35,16 @@ def test_matmul() -> None:
     assert listed("x @ y", (4, 6), (6, 8)) == expected
 
 
+def test_what_is_handed_on() -> None:
+    """An operand that is the result, as repeat by ones is in the language, may be anything."""
+    anything = ["S(0) S(0)", "S(1) S(1)", "P P", "B B"]
+    for expression in ("repeat(x, 1, 1)", "expand(x, -1, 3)", "transpose(x, (0, 1))", "-x"):
+        assert listed(expression, (4, 3)) == anything
+    both = listed("(x, relu(y))", (4,), (6,))
+    assert both == [f"{x} {y} {x} {y}" for x in ("S(0)", "P", "B") for y in ("S(0)", "B")]
+    assert listed("(x, relu(x))", (4,)) == ["S(0) S(0) S(0)", "B B B"]
+
+
 def test_batched_matmul() -> None:
     assert "S(0) S(0) S(0)" in listed("x @ y", (3, 4, 6), (3, 6, 8))
 

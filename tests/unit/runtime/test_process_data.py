@@ -199,6 +199,26 @@ def test_the_example_of_the_documentation():
     assert sharding.devices_indices_map(global_shape)[3] == (slice(6, 8), slice(0, 32))
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (P("z"), "has no axis z; it has x, y"),
+        (P("x", "x"), "axis x is used twice"),
+        ("x", "a partition spec is P"),
+    ],
+)
+def test_shardings_that_cannot_be(spec: Any, message: str):
+    with pytest.raises(LayoutError, match=message):
+        NamedSharding(Mesh({"x": 2, "y": 4}), spec)
+
+
+def test_a_global_shape_is_of_whole_numbers():
+    sharding = NamedSharding(Mesh({"x": 2}), P("x"))
+    size: Any = 4.0
+    with pytest.raises(LayoutError, match=r"dimension 0 of global shape \(4.0,\) is no whole number"):
+        make_array_from_process_local_data(sharding, np.zeros(4), (size,))
+
+
 def test_which_global_shapes_fit():
     """The second figure with twice the sizes, since its 2 columns are no 4 parts."""
     mesh = Mesh(np.array([[0, 2, 1, 3], [4, 6, 5, 7]]), ("x", "y"), processes=4)

@@ -60,16 +60,23 @@ def expand(e: Emitter, x: Tensor, *size: tuple[int, ...]) -> Tensor:
     """OneFlow's expand: sizes of the result; -1 keeps a size; new dimensions stand in front."""
     sizes = tuple(chain.from_iterable(size))
     added = len(sizes) - x.rank
+    wrong = f"expand of {x.type} to {shape_text(sizes)}"
     if added < 0:
-        raise e.error(f"expand to {shape_text(sizes)}: {x.type} has more dimensions")
+        raise e.error(
+            f"{wrong}: there is a size for each dimension",
+            "-1 keeps a dimension, and new ones stand in front",
+        )
     if any(size < 1 for size in sizes[:added]):
-        raise e.error(f"expand to {shape_text(sizes)}: a new dimension needs a size")
+        raise e.error(
+            f"{wrong}: a new dimension needs a size", "new dimensions stand in front, and -1 keeps one of x"
+        )
     kept = tuple(old if new == -1 else new for old, new in zip(x.shape, sizes[added:], strict=True))
-    for old, new in zip(x.shape, kept, strict=True):
-        if old == 1 and new < 1:
-            raise e.error(f"expand of {x.type} to {shape_text(sizes)}: sizes are at least 1, or -1")
+    for dim, (old, new) in enumerate(zip(x.shape, kept, strict=True)):
+        if new < 1 and new != old:
+            raise e.error(f"{wrong}: sizes are at least 1, or -1")
         if old not in (1, new):
-            raise e.error(f"expand of {x.type} to {shape_text(sizes)}: only a size of 1 can grow")
+            hint = f"{old} or -1 keeps it; repeat copies a dimension of any size"
+            raise e.error(f"{wrong}: only a size of 1 can grow, and dimension {dim} has {old}", hint)
     return e.broadcast_to(x, sizes[:added] + kept)
 
 
@@ -78,7 +85,9 @@ def repeat(e: Emitter, x: Tensor, *counts: tuple[int, ...]) -> Tensor:
     sizes = tuple(chain.from_iterable(counts))
     added = len(sizes) - x.rank
     if added < 0:
-        raise e.error(f"repeat by {shape_text(sizes)}: {x.type} has more dimensions")
+        counts_of_all = shape_text((1,) * -added + sizes)
+        hint = f"a count for each, new ones in front: {counts_of_all}; NumPy's repeat is repeat_interleave"
+        raise e.error(f"repeat by {shape_text(sizes)}: {x.type} has more dimensions", hint)
     if any(size < 0 for size in sizes):
         raise e.error(f"repeat by {shape_text(sizes)}: counts are at least 0")
     shape: list[int] = list(sizes[:added])
