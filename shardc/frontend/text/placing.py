@@ -40,7 +40,10 @@ class Placing:
         where that calls functions without an end.
         """
         if self._calls == MAX_CALLS:
-            hint = "a function that is given itself and calls it has no end, unless numbers known while compiling end it"
+            hint = (
+                "a function that is given itself and calls it has no end, "
+                "unless numbers known while compiling end it"
+            )
             raise self.error(f"{name}: calls are nested more than {MAX_CALLS} deep", hint, pos)
         self._calls += 1
         try:
