@@ -77,7 +77,7 @@ def reduce_candidates(site: Site) -> list[Any]:
 
 @form(hlo.scatter, "candidates", products, After.WHOLE)
 def scatter_candidates(site: Site) -> list[Any]:
-    """scatter(table, ids, split updates), which multiplies -> table * reduce(all_gather(scatter(1, ids, own)))."""
+    """scatter(table, ids, updates) by products -> table * reduce(all_gather(scatter(1, ids, block)))."""
     b, count, kind = site.builder, len(site.op.results), cast(str, site.op.combiner)
     updates = range(count + 1, 2 * count + 1)
     windows = cast(ScatterDims, site.op.attrs["scatter_dimension_numbers"]).update_window_dims
