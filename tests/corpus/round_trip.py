@@ -11,6 +11,7 @@ spellings:
     a case over a converted bool               =  an if
     where(0 < 0, a, b)                         =  b
     the region of a reduction                  =  what it picks: argmax, of integers too, which are never NaN
+    an empty backend_config of a call          =  none
     a & (b & c), broadcast                     =  (a & b) & c of broadcast values
 """
 
@@ -107,6 +108,8 @@ class Canonical:
             attrs.pop("compare_type", None)
         if set(attrs.get("precision_config", ())) <= {"DEFAULT"}:
             attrs.pop("precision_config", None)
+        if not attrs.get("backend_config"):
+            attrs.pop("backend_config", None)
         dims = attrs.get("dot_dimension_numbers")
         if isinstance(dims, DotDims):
             pairs = sorted(zip(dims.lhs_contracting, dims.rhs_contracting, strict=True))
