@@ -25,7 +25,7 @@ QUICK = (
     "uneven_batch_train decode_loop_sequence rnn_train_tp cond "
     "fori_reads fori_writes layer_norm mixture_of_experts product scan_gradient sort top_k uneven "
     "while_data histogram searchsorted pairs dynamic_update_two triangle fft fft2 complex qr partial_types "
-    "per_device pipeline slices two_meshes uneven_softmax weights_2d"
+    "per_device pipeline slices two_meshes uneven_softmax weights_2d fp8_training mm2d_weight_stationary"
 ).split()
 
 SOURCES: dict[str, tuple[Callable[[], str], str]] = {

@@ -69,7 +69,7 @@ def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
             raise e.error(f"the operands of {name} are tensors, and the attributes stand last")
         numbers.append(operand)
     given = [t for t in numbers if isinstance(t, Tensor)]
-    dtype = e.common(*given)[0] if given else None
+    dtype = e.common(*given)[0] if 0 < len(given) < len(numbers) else None
     return [t if isinstance(t, Tensor) else e.tensor(t, dtype) for t in numbers]
 
 
