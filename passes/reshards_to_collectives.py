@@ -24,10 +24,11 @@ from xdsl.rewriter import Rewriter
 
 from shardc.analysis.manual import NO_AXES, manual_axes
 from shardc.analysis.shardings import known_shardings
+from shardc.analysis.text import name_of, title
 from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.graph import Location, Node, walk
+from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, replicated
 from shardc.ops import Trait, names, sdy
 from shardc.passes.graph_pass import GraphPass
@@ -69,13 +70,12 @@ class ReshardsToCollectives(GraphPass):
                         way = preferred_plan(type, source, target, own, limit)
                     except TooLittleMemory:
                         least = least_memory(type, source, target, own)
-                        raise self._error(node, snap.graph.values[value].loc, source, least) from None
+                        raise self._error(node, _called(snap.graph, value), source, least) from None
                     _expand(builder, node, snap.ops[node.id], way, source)
                     changed = True
         return changed
 
-    def _error(self, node: Node, loc: Location, source: Sharding, least: int) -> ShardcError:
-        what = loc.name or "a tensor"
+    def _error(self, node: Node, what: str, source: Sharding, least: int) -> ShardcError:
         target = cast(Sharding, node.attrs["sharding"]).layout()
         return ShardcError(
             f"changing {what} from {source} to {target} takes {least} bytes on a device, "
@@ -83,6 +83,15 @@ class ReshardsToCollectives(GraphPass):
             node.loc,
             f"allow {least} (--memory-limit), or annotate what {what} is used for so that it stays split",
         )
+
+
+def _called(graph: Graph, value: int) -> str:
+    """What the source calls a value, else what made it."""
+    if name := name_of(graph.values[value].loc):
+        return name
+    makers = (node for function in graph.functions.values() for node in walk(function.body))
+    maker = next((node for node in makers if value in node.results), None)
+    return f"the result of {title(maker)}" if maker else "a tensor"
 
 
 def _expand(builder: IRBuilder, node: Node, op: Operation, way: Reshard, source: Sharding) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from shardc.diagnostics import place
+from shardc.diagnostics import Location, place
 from shardc.graph.program import Node
 from shardc.graph.types import TensorType
 from shardc.layout import Dim, Sharding, text_of
@@ -59,6 +59,11 @@ _FUNCTIONS = {
     "unmqr": "householder_multiply",
 }
 """LAPACK's routines -> what a person calls them."""
+
+
+def name_of(loc: Location) -> str | None:
+    """What the source calls a value, if anything: `jit(f)/add` is where JAX has its operation."""
+    return None if loc.name is None or loc.name.startswith("jit(") else loc.name
 
 
 def title(node: Node) -> str:

@@ -38,6 +38,8 @@ def source_of(path: str) -> SourceOptions:
     if Path(path).is_dir():
         raise ShardcError(f"cannot read {path}: is a directory")
     if suffix not in _LANGUAGES:
+        if not Path(path).exists():
+            raise ShardcError(f"cannot read {path}: no such file or directory")
         known = " and ".join(_LANGUAGES)
         raise ShardcError(f"{path}: no reader for files that end in '{suffix}'", hint=f"shardc reads {known}")
     return {"file": path, "language": _LANGUAGES[suffix]}

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.phases import AFTER, BEFORE, BETWEEN, Phase
-from shardc.analysis.text import title
+from shardc.analysis.text import name_of, title
 from shardc.diagnostics import ShardcError, collecting, did_you_mean
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import Snapshot, snapshot
@@ -50,7 +50,7 @@ def explain_module(
         return replace(explainer.overview(), plan=_report(found[1]) if found else None, links=links)
     reports = explainer.named(name)
     if not reports:
-        known = sorted({v.loc.name for v in explainer.graph.values if v.loc.name})
+        known = sorted({called for v in explainer.graph.values if (called := name_of(v.loc))})
         names = f"the names are: {', '.join(known[:20])}; a line's number works too"
         raise ShardcError(f"there is no tensor {name}", hint=did_you_mean(name, known, names))
     return Explanation(values=reports)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.manual import NO_AXES, is_complete, manual_axes
-from shardc.analysis.text import sharded_text
+from shardc.analysis.text import name_of, sharded_text
 from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -146,7 +146,8 @@ class _Tracer:
         """line 8: h = maximum, f32[16, 64] of f32[32@data, 256@model]"""
         value, loc = self.graph.values[result], node.loc
         place = f"line {loc.line}: " if loc.file else ""
-        name = f"{value.loc.name} = " if value.loc.name else ""
+        called = name_of(value.loc)
+        name = f"{called} = " if called else ""
         type = str(value.type)
         if number in self.recorded.values and not is_complete(self.mesh, self._manual.get(number, NO_AXES)):
             whole = self._type(number)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from shardc.analysis.text import operation
+from shardc.analysis.text import name_of, operation
 from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
 from shardc.graph import Graph, Location, Node, walk
@@ -268,8 +268,8 @@ _SENTENCES = {
 
 def _name(loc: Location) -> str | None:
     """What the source calls a value; in MLIR text that may be a number."""
-    if loc.name:
-        return loc.name
+    if name := name_of(loc):
+        return name
     found = _ASSIGNED.match(source_line(loc) or "")
     return found[1] if found else None
 

@@ -24,6 +24,11 @@ def extremes(op: Op, rule: FactorRule) -> FactorSet:
     return reduced(op, rule) if op.combiner in ("argmax", "argmin") else NO_FACTORS
 
 
+def products(op: Op, rule: FactorRule) -> FactorSet:
+    """The reduced factors of what multiplies."""
+    return reduced(op, rule) if op.combiner == "prod" else NO_FACTORS
+
+
 def last(op: Op, rule: FactorRule) -> FactorSet:
     """The last dimension of the first operand."""
     return frozenset(rule.operands[0][-1])

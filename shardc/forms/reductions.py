@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from shardc.forms.factors import FactorSet, extremes, last, reduced
+from shardc.forms.factors import FactorSet, extremes, last, products, reduced
 from shardc.forms.registry import After, form
 from shardc.forms.site import Site, compare, mask, offset, scalar, spread
-from shardc.graph import Op, TensorType, identity, is_float
+from shardc.graph import Op, ScatterDims, TensorType, identity, is_float
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
 from shardc.ops import chlo, hlo, spmd
@@ -73,6 +73,31 @@ def reduce_candidates(site: Site) -> list[Any]:
     axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
     stacked = [_gather_new_dim(b, value, axes) for value in partial]
     return b.op(hlo.reduce.name, *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
+
+
+@form(hlo.scatter, "candidates", products, After.WHOLE)
+def scatter_candidates(site: Site) -> list[Any]:
+    """scatter(table, ids, updates) by products -> table * reduce(all_gather(scatter(1, ids, block)))."""
+    b, count, kind = site.builder, len(site.op.results), cast(str, site.op.combiner)
+    updates = range(count + 1, 2 * count + 1)
+    windows = cast(ScatterDims, site.op.attrs["scatter_dimension_numbers"]).update_window_dims
+    dims = [dim for dim in range(site.op.operands[-1].rank) if dim not in windows]
+    axes = tuple(axis for dim in dims for axis in site.operand_shardings[-1].dims[dim].axes)
+    ones = [scalar(b, identity(kind, type.dtype), type) for type in site.local_results]
+    inits = [scalar(b, identity(kind, type.dtype), type.with_shape(())) for type in site.local_results]
+    given = [_masked(site, index, dims, init) for index, init in zip(updates, inits, strict=True)]
+    own = site.plain([*ones, site.operands[count], *given])
+    stacked = [_gather_new_dim(b, value, axes) for value in own]
+    multiplied = b.op(
+        hlo.reduce.name,
+        *stacked,
+        *inits,
+        results=site.local_results,
+        regions=site.regions,
+        dimensions=(0,),
+    )
+    tables = site.operands[:count]
+    return [b.one(COMBINE[kind], table, each) for table, each in zip(tables, multiplied, strict=True)]
 
 
 @form(chlo.top_k, "candidates", last, After.WHOLE)

@@ -20,7 +20,7 @@ import re
 from inspect import currentframe
 from types import FrameType
 
-from shardc.diagnostics import OWN_FILES, is_own
+from shardc.diagnostics import OWN_FILES, Location, is_own
 from shardc.jaxside.untyped import jax
 
 _JAX = os.path.join(os.path.dirname(os.path.abspath(jax.__file__)), "")
@@ -36,7 +36,7 @@ def user_frame() -> tuple[FrameType, int]:
     """
     frame, depth = currentframe(), 0
     assert frame is not None
-    while frame.f_back is not None and _is_between(frame.f_code.co_filename):
+    while frame.f_back is not None and is_between(frame.f_code.co_filename):
         frame, depth = frame.f_back, depth + 1
     return frame, depth
 
@@ -45,12 +45,19 @@ def with_caller(text: str) -> str:
     """The text of a module, in which places in shardc's files are called from the user's line."""
     if OWN_FILES not in text:
         return text
-    frame, _ = user_frame()
-    _, _, column, _ = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    file = frame.f_code.co_filename.replace("\\", "\\5C").replace('"', "\\22")
-    at = f'"{file}":{frame.f_lineno}:{column or 0}'
+    place = user_place()
+    file = (place.file or "").replace("\\", "\\5C").replace('"', "\\22")
+    at = f'"{file}":{place.line}:{place.col - 1}'
     return _OWN_PLACE.sub(lambda found: f"{found[1]}callsite({found[2]} at {at}))", text)
 
 
-def _is_between(file: str) -> bool:
+def user_place() -> Location:
+    """The place in the user's code that called JAX or shardc."""
+    frame, _ = user_frame()
+    _, _, column, _ = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    return Location(frame.f_code.co_filename, frame.f_lineno, (column or 0) + 1)
+
+
+def is_between(file: str) -> bool:
+    """Whether a file is one of JAX's or shardc's own."""
     return is_own(file) or file.startswith(_JAX) or file == contextlib.__file__

@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from shardc import api
 from shardc.collector import no_garbage_collection
-from shardc.diagnostics import Diagnostic
+from shardc.diagnostics import Diagnostic, ShardcError
 from shardc.frontend.jax import text_of
 from shardc.frontend.jax_equations import equations
 from shardc.graph.trees import arguments_of
@@ -21,6 +21,7 @@ from shardc.jaxside import kept
 from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.calling import with_caller
 from shardc.jaxside.constants import large_constants
+from shardc.jaxside.definition import at_definition
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
 from shardc.jaxside.partitioned import own_partitions_left_out
@@ -234,8 +235,13 @@ def lowered(
     text = with_mesh(with_caller(text_of(traced, host.lowering())), found)
     chosen = changed(options, language="mlir", file=file)
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    program = kept.compiled(text, chosen, prove)
-    warnings = (*program.warnings, *_said_of(traced.jaxpr))
+    try:
+        program = kept.compiled(text, chosen, prove)
+    except ShardcError as error:
+        told = at_definition(error.diagnostic, file, traced)
+        raise ShardcError(told.message, told.loc, told.hint) from None
+    warned = (at_definition(warning, file, traced) for warning in program.warnings)
+    warnings = (*warned, *_said_of(traced.jaxpr))
     program = changed(program, captured=captured, warnings=warnings)
     if host.functions:
         program.module.host_functions.update(host.functions)

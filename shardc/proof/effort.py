@@ -16,12 +16,14 @@ from msgspec import Struct
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import FP8, Graph, Node, Region, walk
 from shardc.graph.types import is_inexact
-from shardc.ops import Trait, chlo, find, func, has, hlo, op_of, sdy
+from shardc.ops import Trait, chlo, find, func, has, hlo, op_of, sdy, spmd
 from shardc.proof.values import Beyond
 from shardc.proof.window_folds import FOLDS
 
-OPERATION, APART = 1000, 4
-"""An operation takes as long as so many elements; so many devices compute it apart, others share it."""
+OPERATION, APART, BLOCK = 1000, 4, 256
+"""An operation takes as long as so many elements; so many devices compute it apart, others share it. A block
+that a collective adds takes as long as so many.
+"""
 
 TRIPS, SORT, PRODUCTS, DECISION = 64, 2048, 16, 4
 """How often a loop is taken to run that does not count, what an element of a sort is taken for, how many
@@ -104,8 +106,11 @@ def own(graph: Graph, node: Node, on: int) -> int:
         each, times = each + elements * steps, 1 + turns * steps
     elif _decides(graph, node):
         each, times = each * DECISION, DECISION
-    return on * each + OPERATION * times * min(on, APART)
+    blocks = on if node.name in _ADDING else 0
+    return on * each + OPERATION * times * min(on, APART) + BLOCK * blocks
 
+
+_ADDING = {definition.name for definition in (spmd.all_reduce, spmd.reduce_scatter)}
 
 _DECIDING = {definition.name for definition in (hlo.maximum, hlo.minimum, hlo.compare, hlo.clamp)}
 

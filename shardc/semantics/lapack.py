@@ -43,9 +43,13 @@ def is_known(target: str, options: Mapping[str, int]) -> bool:
     return name is not None and (name != "gees" or options.get("sort", ord("N")) == ord("N"))
 
 
+OPTIONS = "mhlo.backend_config"
+"""The attribute that has the options of a call."""
+
+
 def options_of(attrs: Mapping[str, object]) -> dict[str, int]:
     """The options that a custom call says: a letter as its code, a number or a truth value."""
-    return dict(cast("tuple[tuple[str, int], ...]", attrs.get("mhlo.backend_config") or ()))
+    return dict(cast("tuple[tuple[str, int], ...]", attrs.get(OPTIONS) or ()))
 
 
 def _function(name: str, array: Array) -> Callable[..., Any]:

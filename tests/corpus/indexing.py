@@ -32,6 +32,7 @@ CASES = {
     "add_pairs": case(lambda x, i, j: x.at[i, j].add(1.0), "f32[8@x, 16@y]", "i32<8[6]", "i32<16[6]"),
     "segment_sum": case(lambda x, i: jax.ops.segment_sum(x, i, 4), "f32[16@x, 4@y]", "i32<4[16@x]"),
     "segment_max": case(lambda x, i: jax.ops.segment_max(x, i, 4), "f32[16@x, 4@y]", "i32<4[16@x]"),
+    "segment_prod": case(lambda x, i: jax.ops.segment_prod(x, i, 4), "f32[16@x, 4@y]", "i32<4[16@x]"),
     "embedding_gradient": case(
         jax.grad(lambda t, i, y: jnp.mean((t[i] - y) ** 2)), "f32[32@y, 8]", "i32<32[16@x]", "f32[16@x, 8]"
     ),

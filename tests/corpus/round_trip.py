@@ -11,6 +11,8 @@ spellings:
     a case over a converted bool               =  an if
     where(0 < 0, a, b)                         =  b
     the region of a reduction                  =  what it picks: argmax, of integers too, which are never NaN
+    a + b, a * b                               =  b + a, b * a
+    an empty backend_config of a call          =  none
     a & (b & c), broadcast                     =  (a & b) & c of broadcast values
 """
 
@@ -36,7 +38,7 @@ from shardc.graph.program import own_attrs
 from shardc.interpret.arguments import random_inputs
 from shardc.interpret.distance import distance
 from shardc.interpret.run import run
-from shardc.ops import op_of, spmd
+from shardc.ops import hlo, op_of, spmd
 from shardc.passes.pipeline import run_to
 
 
@@ -83,6 +85,8 @@ class Canonical:
             return special(self, node, operands, env)
         named = op_of(self.graph, node).combiner if node.name == "stablehlo.reduce" else None
         bodies = named or [self.scalar_region(region, env) for region in node.regions]
+        if node.name in (hlo.add.name, hlo.multiply.name):
+            operands.sort()
         return self.results(node, node.name, operands, self.attrs(node), bodies)
 
     def results(self, node: Node, *key: object) -> list[int]:
@@ -107,6 +111,8 @@ class Canonical:
             attrs.pop("compare_type", None)
         if set(attrs.get("precision_config", ())) <= {"DEFAULT"}:
             attrs.pop("precision_config", None)
+        if not attrs.get("backend_config"):
+            attrs.pop("backend_config", None)
         dims = attrs.get("dot_dimension_numbers")
         if isinstance(dims, DotDims):
             pairs = sorted(zip(dims.lhs_contracting, dims.rhs_contracting, strict=True))

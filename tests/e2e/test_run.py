@@ -583,6 +583,7 @@ def test_an_emitted_jax_script_runs_as_it_is(program: Path, tmp_path: Path):
 
 
 def test_a_file_called_run_is_a_program(tmp_path: Path):
+    (tmp_path / "run").touch()
     done = command("./run", cwd=tmp_path)
     assert "./run: no reader for files that end in ''" in done.stderr
 

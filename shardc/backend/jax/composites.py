@@ -118,7 +118,8 @@ def _roll(scope: Scope, node: Node) -> Expr:
 @JAX.prints(idiom.one_hot)
 def _one_hot(scope: Scope, node: Node) -> Expr:
     type = scope.type(node.results[0])
-    dtype = None if type.dtype == "f32" else scope.target.dtype(type.dtype)
+    default = type.dtype == "f32" and scope.emission.default_integer == "i32"  # else floats have 64 bits, too
+    dtype = None if default else scope.target.dtype(type.dtype)
     return call("jax.nn.one_hot", scope.expr(node.operands[0]), str(node.attrs["classes"]), dtype=dtype)
 
 

@@ -18,6 +18,7 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Node, TensorType
 from shardc.graph.program import Attrs, own_attrs
 from shardc.ops import ShapeError, hlo, infer, is_tensor_op
+from shardc.semantics.lapack import OPTIONS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WISHES = {hlo.sort.name: "before", hlo.select_and_scatter.name: "choose"}
@@ -60,9 +61,16 @@ def _is_told(scope: Scope, node: Node, attrs: Attrs, results: Sequence[TensorTyp
 
 
 def _record(node: Node, attrs: Attrs) -> Expr:
-    """{slice_sizes=(1, 4), indices_are_sorted=False}"""
+    """{slice_sizes=(1, 4), indices_are_sorted=False}; options of a call as {backend_config={uplo=76}}"""
     items: list[Expr] = []
     for key, value in attrs.items():
+        if key == OPTIONS:
+            options = cast("tuple[tuple[str, object], ...]", value)
+            given = [keyword(name, _attribute(node, name, option)) for name, option in options]
+            items.append(keyword("backend_config", record(given)))
+            continue
+        if key == "backend_config" and not value and OPTIONS in attrs:
+            continue
         if not _NAME.fullmatch(key):
             raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)
         items.append(keyword(key, _attribute(node, key, value)))

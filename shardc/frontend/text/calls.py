@@ -85,7 +85,7 @@ def _call_value(scope: Scope, name: str, value: Value, expr: s.Call) -> Value:
         if keyword.name in named:
             raise scope.e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
         named[keyword.name] = scope.value(keyword.value)
-    with scope.e.at(expr.pos):
+    with scope.e.calling(name, expr.pos):
         return value.apply(*args, **named)
 
 

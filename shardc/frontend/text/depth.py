@@ -11,11 +11,11 @@ MAX_DEPTH = 100
 """How deep an expression may be. A chain like a + b + c counts once: it is walked in a loop."""
 
 MAX_LOOPS = 16
-"""How deep loops may be nested."""
+"""How deep loops, choices and functions may be nested."""
 
 
 def check_depth(program: s.Program) -> None:
-    """Raise SyntaxProblem where an expression or a nest of loops is too deep."""
+    """Raise SyntaxProblem where an expression or a nest of blocks is too deep."""
     for declared in (*program.sizes, *program.constants):
         _check(declared.value)
     for assertion in program.assertions:
@@ -25,7 +25,7 @@ def check_depth(program: s.Program) -> None:
         while stack:
             statement, depth = stack.pop()
             if depth > MAX_LOOPS and isinstance(statement, s.For | s.While | s.If | s.Function):
-                raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
+                raise SyntaxProblem(f"blocks are nested more than {MAX_LOOPS} deep", statement.pos)
             for expr in expressions(statement):
                 _check(expr)
             stack += [(inner, depth + 1) for inner in statements(statement)]

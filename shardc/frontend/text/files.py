@@ -79,6 +79,8 @@ def _text(path: str, loc: Location) -> str:
     if path in opened.get():
         return opened.get()[path]
     try:
+        if Path(path).is_dir():
+            raise IsADirectoryError(0, "is a directory")
         if not Path(path).is_file():
             raise FileNotFoundError(0, "no such file")
         return Path(path).read_text(encoding="utf-8")

@@ -129,4 +129,6 @@ def called_from(error: ShardcError, name: str, place: str, args: str) -> ShardcE
     """An error in a function that was built for a call, with the place of the call."""
     told = error.diagnostic
     note = f"in {name}({args}), called at {place}"
+    if told.hint and told.hint.endswith(note):
+        return error  # it calls itself, by the same call
     return ShardcError(told.message, told.loc, f"{told.hint}\n    note: {note}" if told.hint else note)

@@ -9,6 +9,9 @@ from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.places import Pos
 
+MAX_CALLS = 50
+"""How many calls of functions that values are may be one in the other."""
+
 
 class Placing:
     """A builder at a place of the source."""
@@ -18,6 +21,7 @@ class Placing:
         self.file = file
         self.loc: Location = Location(file)
         self._in_group = False
+        self._calls = 0
 
     @contextmanager
     def at(self, pos: Pos) -> Generator[None]:
@@ -29,6 +33,24 @@ class Placing:
                 yield
             finally:
                 self.loc = previous
+
+    @contextmanager
+    def calling(self, name: str, pos: Pos) -> Generator[None]:
+        """What is built inside is what a function at this place computes, which a value may be. ShardcError
+        where that calls functions without an end.
+        """
+        if self._calls == MAX_CALLS:
+            hint = (
+                "a function that is given itself and calls it has no end, "
+                "unless numbers known while compiling end it"
+            )
+            raise self.error(f"{name}: calls are nested more than {MAX_CALLS} deep", hint, pos)
+        self._calls += 1
+        try:
+            with self.at(pos):
+                yield
+        finally:
+            self._calls -= 1
 
     def error(self, message: str, hint: str | None = None, pos: Pos | None = None) -> ShardcError:
         """An error at the current place, or at `pos`."""

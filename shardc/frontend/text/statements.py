@@ -89,7 +89,7 @@ def assign(scope: Scope, statement: s.Assign) -> None:
     """name = …, a, b = …, name: type = …"""
     e, targets = scope.e, statement.targets
     for i, target in enumerate(targets):
-        if any(target.name == other.name for other in targets[:i]):
+        if target.name != "_" and any(target.name == other.name for other in targets[:i]):
             raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
     value = scope.value(statement.value)
     values = [one for pattern in statement.patterns for one in _unpacked(scope, value, statement, pattern)]

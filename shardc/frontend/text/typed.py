@@ -16,7 +16,7 @@ from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Types, Uneven
 from shardc.frontend.text.promotion import DTYPES, SPELLED
-from shardc.frontend.text.values import RecordValue, Tensor, Value
+from shardc.frontend.text.values import LAMBDA, Dtype, FunctionName, RecordValue, Tensor, Value
 from shardc.graph.trees import Branch, Tree
 from shardc.graph.types import TensorType
 
@@ -138,7 +138,20 @@ def described(typed: Typed) -> str:
         return f"({', '.join(map(described, typed))}{',' * (len(typed) == 1)})"
     if isinstance(typed, TypedRecord):
         return typed.name
-    return repr(typed.value) if isinstance(typed, Fixed) else str(typed.type)
+    return _written(typed.value) if isinstance(typed, Fixed) else str(typed.type)
+
+
+def _written(value: Value) -> str:
+    """0.5, "mean", f32, tanh, a lambda: what is known while compiling, as a call has it."""
+    match value:
+        case FunctionName():
+            return "a lambda" if value.name == LAMBDA else value.name
+        case Dtype():
+            return value.name
+        case str():
+            return f'"{value}"'
+        case _:
+            return str(value)
 
 
 def tree_of_type(typed: Typed) -> Tree:

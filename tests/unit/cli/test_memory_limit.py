@@ -51,3 +51,11 @@ def test_from_python():
         shardc.compile(PROGRAM, memory_limit=8)
     with pytest.raises(ShardcError, match="takes 24 bytes"):
         shardc.cost(PROGRAM, memory_limit=8)
+
+
+UNNAMED = "mesh m[x=4]\ndef main(a: f32[8, 8@x], b: f32[8@x, 8]):\n    return a @ b\n"
+
+
+def test_a_value_without_a_name_is_what_made_it():
+    with pytest.raises(ShardcError, match="changing the result of dot_general in line 3 from"):
+        shardc.compile(UNNAMED, memory_limit=8)

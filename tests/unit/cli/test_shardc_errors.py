@@ -36,6 +36,10 @@ def test_missing_file(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_missing_file_of_another_suffix(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _error(capsys, "none.txt") == "shardc: error: cannot read none.txt: no such file or directory\n"
+
+
 def test_folder(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder.shard").mkdir()
     assert _error(capsys, "folder.shard") == "shardc: error: cannot read folder.shard: is a directory\n"

@@ -190,3 +190,18 @@ def test_explain_needs_no_import_of_its_own() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("()\n", "")
+
+
+def test_where_jax_has_an_operation_is_no_name() -> None:
+    text = """
+sdy.mesh @pod = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@pod, [{"x"}]>} loc("a"))
+    -> tensor<8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8xf32> loc("jit(f)/tanh"("f.py":3:4))
+  return %0 : tensor<8xf32> loc("f.py":3:4)
+} loc(unknown)
+"""
+    reports = shardc.explain(text, "3", language="mlir").values
+    assert {report.name for report in reports} == {"a", "line 3"}
+    with pytest.raises(ShardcError, match="the names are: a; a line"):
+        shardc.explain(text, "nobody", language="mlir")

@@ -81,7 +81,7 @@ def _nested_loops(depth: int) -> str:
 
 def test_nested_loops_are_bounded() -> None:
     read(_nested_loops(16), "p.shard").verify()
-    with pytest.raises(ShardcError, match="loops are nested more than 16 deep"):
+    with pytest.raises(ShardcError, match="blocks are nested more than 16 deep"):
         read(_nested_loops(17), "p.shard")
 
 

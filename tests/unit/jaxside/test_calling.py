@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import shardc
+from shardc.diagnostics import ShardcError, source_line
 from shardc.jaxside.warned import ShardcWarning
 
 jax = pytest.importorskip("jax")
@@ -52,3 +53,40 @@ def test_filters_by_module(pod, draw):
         warnings.filterwarnings("error", category=ShardcWarning, module=__name__)
         with pytest.raises(ShardcWarning, match="svd cannot run on blocks"):
             shardc.jit(lambda x: jnp.linalg.svd(x)[1])(x)
+
+
+def of_four_bits(
+    x,
+    *rest,
+    scale=1,
+):
+    return x * scale
+
+
+ARGUMENTS: dict[str, tuple[Any, str, str]] = {
+    "one of many lines": (of_four_bits, "*rest,", "rest"),
+    "a lambda's": (lambda x, y: x, "lambda x, y: x, ", "y"),
+    "a library function's": (jnp.take, "shardc.jit(function)(", "shardc"),
+}
+
+
+@pytest.mark.parametrize(("function", "line", "pointed"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_at_the_parameter(pod, draw, function, line, pointed):
+    x = pod.put(draw(8), "data")
+    with pytest.raises(ShardcError, match="is of type i4") as error:
+        shardc.jit(function)(x, jnp.ones(8, jnp.int4))
+    place = error.value.diagnostic.loc
+    source = source_line(place)
+    assert place.file == __file__
+    assert source is not None
+    assert line in source
+    assert source[place.col - 1 :].startswith(pointed)
+
+
+def test_warnings_of_arguments(pod, draw):
+    def halves(x):
+        return jax.lax.with_sharding_constraint(x, pod.way("data")) * 2
+
+    with pytest.warns(ShardcWarning, match="does not divide") as said:
+        shardc.jit(halves)(draw(7))
+    assert f"{__file__}:{halves.__code__.co_firstlineno}:16: warning: " in str(said[0].message)

@@ -117,6 +117,17 @@ def test_numbers_of_32_bits_among_wide_ones(pod, draw):
             same(got, want)
 
 
+def test_one_hot_beside_wide_numbers(pod, draw):
+    """JAX's own default has 64 bits where a program gives such numbers."""
+
+    def function(x):
+        return jax.nn.one_hot(jax.lax.argmax(x, 1, jnp.int32), 4, dtype=jnp.float32), x.astype(jnp.float64)
+
+    x = draw(8, 4)
+    with jax.enable_x64(True):
+        same(shardc.jit(function)(pod.put(x, "data")), function(x))
+
+
 def test_one_device(draw):
     device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     same(shardc.jit(lambda x: x * 2, in_shardings=device)(draw(8, 4)), draw(8, 4) * 2)

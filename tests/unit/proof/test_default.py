@@ -123,6 +123,19 @@ def test_shapes_are_not_reduced_where_operations_alone_are_too_much(monkeypatch:
     assert said.startswith("not proved: its work is that of") and "elements or more" in said
 
 
+def test_blocks_that_a_collective_adds_are_work() -> None:
+    """Axes of two devices are not shortened: 16,384 blocks are added one by one."""
+    axes = [f"a{n}" for n in range(14)]
+    mesh = ", ".join(f"{axis}=2" for axis in axes)
+    text = f"mesh pod[{mesh}]\ndef f(x: f32[16384@({', '.join(axes)})]):\n    return sum(x)\n"
+    module = read(text, "test.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    local = snapshot(module).graph
+    said = brief(default.proof_of(whole, local, "--no-prove", default.by_command(whole, local)))
+    assert said.startswith("not proved: its work is that of")
+
+
 TURNS = """mesh m[x=2]
 def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
     for i in range(3) carrying x:

@@ -23,6 +23,7 @@ from shardc.frontend.text.typed import written_as
 from shardc.frontend.text.values import Dtype, Operand, Tensor, Value
 from shardc.graph.types import TensorType, is_complex
 from shardc.ops import func, hlo
+from shardc.semantics.lapack import OPTIONS
 
 _LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 """What LAPACK's routines for a dtype begin with."""
@@ -43,7 +44,7 @@ def lapack(
     e: Emitter, routine: str, operands: list[Tensor], results: list[TensorType], **options: int
 ) -> list[Tensor]:
     """A call of a LAPACK routine, under the name that JAX calls it by."""
-    config: dict[str, Any] = {"mhlo.backend_config": tuple((key, options[key]) for key in sorted(options))}
+    config: dict[str, Any] = {OPTIONS: tuple((key, options[key]) for key in sorted(options))}
     target = f"lapack_{_LETTERS[operands[0].dtype]}{routine}_ffi"
     return e.ops(
         hlo.custom_call.name, *operands, results=results, weak=False, call_target_name=target, **config

@@ -12,6 +12,7 @@ from shardc.frontend.text.values import Fields, FunctionName, Number, Operand, T
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import TensorType
 from shardc.ops import find, hlo, is_tensor_op, near
+from shardc.semantics.lapack import OPTIONS
 
 _STRUCTURED: dict[tuple[str, str], type[Struct]] = {
     (hlo.dot_general.name, "dot_dimension_numbers"): DotDims,
@@ -35,7 +36,7 @@ def op(
         raise e.error(f'"{name}" is no operation that op(…) can build', "stablehlo.… and chlo.…")
     record = operands[-1] if operands and isinstance(operands[-1], Fields) else Fields(())
     tensors = _tensors(e, name, operands[:-1] if operands and operands[-1] is record else operands)
-    attrs = {key: _attribute(e, name, key, value) for key, value in record.entries}
+    attrs = dict(_attribute_of(e, name, key, value) for key, value in record.entries)
     functions = [f for f in (body if isinstance(body, tuple) else (body,)) if isinstance(f, FunctionName)]
     try:
         values = e.ops(
@@ -68,7 +69,7 @@ def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
             raise e.error(f"the operands of {name} are tensors, and the attributes stand last")
         numbers.append(operand)
     given = [t for t in numbers if isinstance(t, Tensor)]
-    dtype = e.common(*given)[0] if given else None
+    dtype = e.common(*given)[0] if 0 < len(given) < len(numbers) else None
     return [t if isinstance(t, Tensor) else e.tensor(t, dtype) for t in numbers]
 
 
@@ -81,6 +82,13 @@ def _types(e: Emitter, result: Value) -> list[TensorType] | None:
     if not types:
         raise e.error("result= is a type, like f32[4, 8], or a tuple of types")
     return types
+
+
+def _attribute_of(e: Emitter, name: str, key: str, value: Value) -> tuple[str, object]:
+    """An attribute and its name; options of a call are fields of its `backend_config`."""
+    if name == hlo.custom_call.name and key == "backend_config" and isinstance(value, Fields):
+        return OPTIONS, tuple((field, _attribute(e, name, field, one)) for field, one in value.entries)
+    return key, _attribute(e, name, key, value)
 
 
 def _attribute(e: Emitter, name: str, key: str, value: Value) -> object:
