@@ -41,21 +41,26 @@ def axes_text(axes: list[Axis], mesh: Mesh) -> str:
 
 
 def warn_of_padding(problem: Problem) -> None:
-    """Warn of every way in which blocks are uneven that no annotation of a .shard program states.
+    """Warn of every way in which blocks are uneven that no annotation of a .shard program states: of one place
+    and some axes once, the size that was met first.
 
     The reader of .shard programs has warned of those that are stated.
     """
     told = {place for place, loc in _uneven(problem, stated=True) if (loc.file or "").endswith(".shard")}
+    found: dict[tuple[Location, tuple[Axis, ...]], list[int]] = {}
     for (size, axes), loc in _uneven(problem, stated=False):
         if (size, axes) not in told:
             told.add((size, axes))
-            parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
-            block = -(-size // parts)
-            warn(
-                f"{names} ({parts} devices) does not divide a dimension of size {size}: "
-                f"blocks have size {block}, and {block * parts - size} of {block * parts} places are padding",
-                loc,
-            )
+            found.setdefault((loc.named(None), axes), []).append(size)
+    for (loc, axes), (size, *others) in found.items():
+        parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
+        block = -(-size // parts)
+        more = f"; sizes {', '.join(map(str, others))} there have padding, too" if others else ""
+        warn(
+            f"{names} ({parts} devices) does not divide a dimension of size {size}: "
+            f"blocks have size {block}, and {block * parts - size} of {block * parts} places are padding{more}",
+            loc,
+        )
 
 
 def _uneven(problem: Problem, stated: bool) -> Iterator[tuple[tuple[int, tuple[Axis, ...]], Location]]:
@@ -89,7 +94,7 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
     ]
     type = problem.graph.type(value)
     way = preferred_plan(type, given, needed, problem.context(value).manual)
-    if not dims or all(step.kind != "all_gather" for step in way.steps):
+    if not dims or not way.cost.bytes or all(step.kind != "all_gather" for step in way.steps):
         return
     axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)
     numbers = " and ".join(map(str, dims))

@@ -434,6 +434,19 @@ def test_the_compilers_warnings_are_warnings(pod, draw):
         same(shardc.jit(total)(draw(10, 4)), draw(10, 4).sum(0))
 
 
+def test_blocks_with_padding_are_told_of_once_of_one_line(pod, draw):
+    """A scan by halves has dimensions of 127, 63, 31 and so on."""
+    x = pod.put(draw(128, 2), ("data", "model"))
+
+    def highest(x):
+        return jax.grad(lambda x: jnp.sum(jax.lax.cummax(x) ** 2))(x)
+
+    with pytest.warns(UserWarning) as told:
+        same(shardc.jit(highest)(x), jax.jit(highest)(x))
+    (padding,) = [text for each in told if "are padding" in (text := str(each.message))]
+    assert "127" in padding and "63" in padding and "there have padding, too" in padding
+
+
 def test_values_of_an_outer_trace_are_refused(pod, draw):
     def outer(x, y):
         return shardc.jit(lambda x: x + y, in_shardings=pod.way("data"))(x)
