@@ -41,8 +41,8 @@ def axes_text(axes: list[Axis], mesh: Mesh) -> str:
 
 
 def warn_of_padding(problem: Problem) -> None:
-    """Warn of every way in which blocks are uneven that no annotation of a .shard program states: of one place
-    and some axes once, the size that was met first.
+    """Warn of every way in which blocks are uneven that no annotation of a .shard program states, once of one
+    place and some axes.
 
     The reader of .shard programs has warned of those that are stated.
     """
@@ -55,10 +55,11 @@ def warn_of_padding(problem: Problem) -> None:
     for (loc, axes), (size, *others) in found.items():
         parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
         block = -(-size // parts)
+        places = block * parts
         more = f"; sizes {', '.join(map(str, others))} there have padding, too" if others else ""
         warn(
             f"{names} ({parts} devices) does not divide a dimension of size {size}: "
-            f"blocks have size {block}, and {block * parts - size} of {block * parts} places are padding{more}",
+            f"blocks have size {block}, and {places - size} of {places} places are padding{more}",
             loc,
         )
 

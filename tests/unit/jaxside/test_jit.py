@@ -441,7 +441,7 @@ def test_blocks_with_padding_are_told_of_once_of_one_line(pod, draw):
     def highest(x):
         return jax.grad(lambda x: jnp.sum(jax.lax.cummax(x) ** 2))(x)
 
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="are padding") as told:
         same(shardc.jit(highest)(x), jax.jit(highest)(x))
     (padding,) = [text for each in told if "are padding" in (text := str(each.message))]
     assert "127" in padding and "63" in padding and "there have padding, too" in padding
