@@ -13,7 +13,6 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Shard
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax
-from shardc.ops import sdy
 
 TOKEN = "an argument is a token, of which per-device code has none"
 REFERENCE = "an argument is a mutable array (jax.new_ref), and a compiled program changes none"
@@ -134,7 +133,11 @@ def with_mesh(text: str, meshes: Iterable[AnyMesh]) -> str:
     JAX says nothing of it: of a jax.shard_map only collectives of one device are left.
     """
     mesh = next((mesh for mesh in meshes if mesh.size == 1), None)
-    if mesh is None or f"{sdy.mesh.name} @" in text:
+    if mesh is None:
+        return text
+    from shardc.ops import sdy  # a program that is kept is found without the operations
+
+    if f"{sdy.mesh.name} @" in text:
         return text
     axes = ", ".join(f'"{name}"={size}' for name, size in mesh.shape.items())
     names = chain(["mesh"], map("mesh_{}".format, count()))
