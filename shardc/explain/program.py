@@ -124,9 +124,12 @@ def _left(plan: Plan) -> Iterator[str]:
             f"every operation leaves its results as propagation lays them out{state}{whole}: with its "
             "collectives combined, that is the quickest"
         )
-    for share in (share for share in plan.shares if share.part < 1):
+    combined = [share for share in plan.shares if share.part < 1]
+    for share in combined:
         which = f"{share.title}s over {' and '.join(share.axes)}{WHEN[share.phase]}"
         yield f"{which} are combined: of the latency of each {share.part:.0%} is counted"
+    if combined:
+        yield "here collectives are counted one by one; --cost counts what they become"
     if plan.refused is not None:
         ticks, collectives = plan.refused
         least = f"{ticks} bytes" if time is None else seconds_text(time.work_fs + ticks)
