@@ -71,8 +71,7 @@ def reduce_candidates(site: Site) -> list[Any]:
     shapes = [_without(b.type_of(value), dims) for value in inputs]
     partial = b.op(hlo.reduce.name, *inputs, *first, results=shapes, regions=site.regions, dimensions=dims)
     axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
-    stacked = [_gather_new_dim(b, value, axes) for value in partial]
-    return b.op(hlo.reduce.name, *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
+    return _reduced_again(site, partial, inits, axes)
 
 
 @form(hlo.scatter, "candidates", products, After.WHOLE)
@@ -87,15 +86,7 @@ def scatter_candidates(site: Site) -> list[Any]:
     inits = [scalar(b, identity(kind, type.dtype), type.with_shape(())) for type in site.local_results]
     given = [_masked(site, index, dims, init) for index, init in zip(updates, inits, strict=True)]
     own = site.plain([*ones, site.operands[count], *given])
-    stacked = [_gather_new_dim(b, value, axes) for value in own]
-    multiplied = b.op(
-        hlo.reduce.name,
-        *stacked,
-        *inits,
-        results=site.local_results,
-        regions=site.regions,
-        dimensions=(0,),
-    )
+    multiplied = _reduced_again(site, own, inits, axes)
     tables = site.operands[:count]
     return [b.one(COMBINE[kind], table, each) for table, each in zip(tables, multiplied, strict=True)]
 
@@ -180,6 +171,15 @@ def _masked(site: Site, index: int, dims: Sequence[int], fill: Any) -> Any:
 
 def _without(type: TensorType, dims: Sequence[int]) -> TensorType:
     return type.with_shape(tuple(n for d, n in enumerate(type.shape) if d not in dims))
+
+
+def _reduced_again(
+    site: Site, values: Sequence[Any], inits: Sequence[Any], axes: tuple[Axis, ...]
+) -> list[Any]:
+    """What all devices have, as the operation's own body reduces it."""
+    b, types = site.builder, [site.builder.type_of(value) for value in values]
+    stacked = [_gather_new_dim(b, value, axes) for value in values]
+    return b.op(hlo.reduce.name, *stacked, *inits, results=types, regions=site.regions, dimensions=(0,))
 
 
 def _gather_new_dim(b: Builder[Any], value: Any, axes: tuple[Axis, ...]) -> Any:

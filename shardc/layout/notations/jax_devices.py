@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.layout.mesh import LayoutError, Mesh, mesh_of_ranks
-from shardc.layout.notations.ranks import MOST, array_of, count_of
+from shardc.layout.mesh import LayoutError, Mesh
+from shardc.layout.notations.ranks import array_of, count_of, mesh_of_array, numbers_of
 from shardc.layout.notations.values import Call, Item, Name, Slice, Value
 
 Numbers = NDArray[np.int64]
@@ -34,13 +34,7 @@ def mesh_of_devices(value: Value, names: Sequence[Value], sizes: Value = None) -
         raise LayoutError(f"{value} are as many devices as there are: say how many, as in jax.devices()[:8]")
     if len(names) != array.ndim:
         raise LayoutError(f"a mesh of {array.ndim} dimensions has {len(names)} names")
-    axes = tuple((str(name), size) for name, size in zip(names, array.shape, strict=True))
-    numbers = [int(number) for number in array.flat]
-    if numbers == list(range(len(numbers))):
-        return Mesh("mesh", axes)
-    if sorted(numbers) == list(range(len(numbers))):
-        return Mesh("mesh", axes, tuple(numbers))
-    return mesh_of_ranks("mesh", axes, numbers)
+    return mesh_of_array(array, tuple(names))
 
 
 def _array(value: Value) -> Numbers | None:
@@ -81,7 +75,8 @@ def _taken(of: Value, place: Value) -> Numbers | None:
             return None
         if place.stop is None or min(place.start or 0, place.stop) < 0:
             raise LayoutError(f"{of}[{place}] depends on how many devices there are: count from 0, to an end")
-        return np.arange(place.start or 0, min(place.stop, MOST))
+        numbers = numbers_of(place.start or 0, place.stop)
+        return np.arange(numbers.start, numbers.stop)
     places = array_of(place)
     try:
         return places if array is None else array[places]

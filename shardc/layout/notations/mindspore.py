@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
 from shardc.layout.notations.mindspore_layout import INTERLEAVED, NONE, Entry, Layout
-from shardc.layout.notations.ranks import count_of
+from shardc.layout.notations.ranks import count_of, numbers_of
 from shardc.layout.notations.values import Call, Fields, Name, Value, parse, parse_code
 from shardc.layout.refine import on_axes
 from shardc.layout.sharding import Sharding
@@ -145,7 +145,7 @@ def _listed(ranks: Value) -> Value:
             numbers = [bound for bound in bounds if isinstance(bound, int)]
             if not 1 <= len(numbers) == len(bounds) <= 3 or numbers[2:] == [0]:
                 raise LayoutError(f"{ranks} is no list of ranks; write list(range(8)), or the numbers")
-            counted = range(*numbers)
+            counted = numbers_of(*numbers)
             count_of(max(len(counted), 1))
             return list(counted)
         case _:

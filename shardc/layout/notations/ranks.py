@@ -37,6 +37,13 @@ def count_of(sizes: object) -> int:
     return prod(counts)
 
 
+def numbers_of(*bounds: int) -> range:
+    """As range, of numbers that devices may have. LayoutError where a bound is beyond them."""
+    if beyond := [bound for bound in bounds if abs(bound) > MOST]:
+        raise LayoutError(f"{beyond[0]} is beyond the numbers of devices; there are at most {MOST}")
+    return range(*bounds)
+
+
 def mesh_of_array(array: NDArray[np.int64], names: Value = None, name: str = "mesh") -> Mesh:
     """The mesh with these devices and axis names; x0, x1, … without names."""
     names = names or tuple(f"x{i}" for i in range(array.ndim))

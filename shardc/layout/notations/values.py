@@ -28,6 +28,7 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)", re.M)
 _CONSTANTS = {"None": None, "True": True, "False": False, "true": True, "false": False}
 DEEPEST = 50
 MOST_TIMES = 1 << 16
+LONGEST = 50  # of what is repeated so often
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -280,7 +281,7 @@ def _product(value: Value, times: Value) -> Value:
     if isinstance(times, int) and 0 <= times <= MOST_TIMES:
         if isinstance(value, int) and abs(value) <= MOST_TIMES:
             return value * times
-        if isinstance(value, tuple | list) and len(value) <= DEEPEST:
+        if isinstance(value, tuple | list) and len(value) <= LONGEST:
             return value * times
     raise LayoutError(f"{value!r} * {times!r} is no product of numbers, nor a tuple so often")
 

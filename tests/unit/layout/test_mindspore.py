@@ -132,6 +132,7 @@ def test_ranks_as_code_lists_them():
         "0, 8, 0": "is no list of ranks",
         "1 << 40": "cannot read",
         "99999999999": "at most",
+        "9" * 30: "at most",
     }.items():
         with pytest.raises(LayoutError, match=message):
             read_layout(text.format(bounds))

@@ -239,6 +239,7 @@ UNREADABLE = [
     ),
     ("jax", "NamedSharding(Mesh(jax.devices()[:4].reshape(3), ('x',)), P('x'))", None, "no mesh of 3"),
     ("jax", "NamedSharding(Mesh(np.arange(n), ('x',)), P('x'))", None, "n is no number that is known"),
+    ("jax", f"NamedSharding(Mesh(jax.devices()[1:{10**30}], ('x',)), P('x'))", None, "beyond the numbers of"),
     ("jax", "NamedSharding(jax.make_mesh((2,), ('x', 'y')), P('x'))", None, "of 1 dimensions has 2 names"),
     ("jax", "P('x'", MESH, r"expected a comma or '\)', found the end"),
     ("jax", "P('x'; !)", MESH, "cannot read '!"),
