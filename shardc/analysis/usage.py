@@ -77,17 +77,3 @@ def has_effect(node: Node) -> bool:
     """Whether a node calls the host or shows something, or something in its regions does."""
     own = True in (node.attrs.get("has_side_effect"), node.attrs.get(EFFECT)) or has(node.name, Trait.SHOWS)
     return own or any(has_effect(inner) for region in node.regions for inner in region.nodes)
-
-
-def captured(node: Node) -> list[int]:
-    """The values from outside that the regions of a node read, each once, in order."""
-    seen: dict[int, None] = {}
-    for region in node.regions:
-        inside = set(region.args)
-        for inner in walk(region):
-            inside.update(inner.results)
-            for nested in inner.regions:
-                inside.update(nested.args)
-        for inner in walk(region):
-            seen.update((value, None) for value in inner.operands if value not in inside)
-    return list(seen)

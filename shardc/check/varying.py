@@ -22,7 +22,7 @@ from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, SAME, AxisParts, State
 from shardc.diagnostics import collecting
-from shardc.graph import Graph, Node, Region, walk
+from shardc.graph import Graph, Node, Region, captured, walk
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, func, has, hlo, sdy
 
@@ -80,6 +80,12 @@ class Checker:
         self.makers: dict[int, Node] = {}
         self.called: dict[str, tuple[list[State], list[State]]] = {}
         """What each function was last called with, and what came of it."""
+        self.steady: dict[int, tuple[list[State], list[State]]] = {}
+        """What each loop last began with and took from around it, and what it carries then."""
+        self.around: dict[int, list[int]] = {}
+        """The values from around each loop that it uses."""
+        self.unheard = 0
+        """In how many loops it looks for what they carry; warnings are not heard there."""
 
     def region(self, region: Region, args: Sequence[State]) -> list[State]:
         """The states of a region's results, given those of its arguments."""
@@ -127,25 +133,41 @@ class Checker:
         return self.called[name][1]
 
     def loop(self, node: Node) -> list[State]:
-        """A while: what is carried has a state that one more turn does not change."""
-        condition, body = node.regions
+        """A while: what is carried has a state that one more turn does not change.
+
+        A loop in a loop is looked at again only where it begins with, or takes from around it, something
+        else than the last time.
+        """
+        if node.id not in self.around:
+            self.around[node.id] = captured(node)
+        begun = [self.states.get(value, SAME) for value in (*node.operands, *self.around[node.id])]
+        if node.id not in self.steady or self.steady[node.id][0] != begun:
+            self.steady[node.id] = begun, self._steady(node, begun[: len(node.operands)])
+        carried = self.steady[node.id][1]
+        if not self.unheard:
+            self.called.clear()  # what it warned of was not heard
+            self._iterate(node, carried)
+        return carried
+
+    def _steady(self, node: Node, carried: list[State]) -> list[State]:
+        """What a loop carries in all turns."""
         site = self.site(node)
-        carried = list(site.states)
-        while True:
-            with collecting():
-                after = self._iterate(node, condition, body, carried)
+        self.unheard += 1
+        with collecting():
+            while True:
+                after = self._iterate(node, carried)
                 repeated = [
                     _join(site, f"{_carried(site, i)} is", pair, ("where the loop starts", "after a turn"))
                     for i, pair in enumerate(zip(carried, after, strict=True))
                 ]
-            if repeated == carried:
-                break
-            carried = repeated
-        self.called.clear()  # what it warned of was not heard
-        self._iterate(node, condition, body, carried)
+                if repeated == carried:
+                    break
+                carried = repeated
+        self.unheard -= 1
         return carried
 
-    def _iterate(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
+    def _iterate(self, node: Node, carried: list[State]) -> list[State]:
+        condition, body = node.regions
         (predicate,) = self.region(condition, carried)
         not_partial(self.site(condition.nodes[-1]), "the condition of a loop must be whole")
         self._no_waiting(predicate, node.regions, "only some devices go on with the loop")

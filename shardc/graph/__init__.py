@@ -1,7 +1,7 @@
 """The IR-free program: types, values, operations, regions."""
 
 from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, ScatterDims
-from shardc.graph.program import Function, Graph, Node, Op, Region, Value, captures, walk
+from shardc.graph.program import Function, Graph, Node, Op, Region, Value, captured, walk
 from shardc.graph.types import (
     DTYPES,
     FP8,
@@ -36,7 +36,7 @@ __all__ = [
     "ScatterDims",
     "TensorType",
     "Value",
-    "captures",
+    "captured",
     "has_infinities",
     "identity",
     "is_builtin",

@@ -129,7 +129,7 @@ def walk(region: Region) -> Iterator[Node]:
             yield from walk(inner)
 
 
-def captures(node: Node) -> list[int]:
+def captured(node: Node) -> list[int]:
     """The values from around a node that its regions use, in order of use."""
     if not node.regions:
         return []

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shardc.analysis.summed_copies import summed_copies
 from shardc.diagnostics import ShardcError
-from shardc.graph.program import Graph, Node, Op, Region, captures, walk
+from shardc.graph.program import Graph, Node, Op, Region, captured, walk
 from shardc.interpret.collectives import EXCHANGES, Blocks, Place
 from shardc.interpret.hooks import Env, Hooks
 from shardc.interpret.liveness import deaths
@@ -100,12 +100,12 @@ class Lockstep:
         """The operation on every device; once for devices whose operands are the same objects."""
         op, computes = self._op(node), self.hooks.meanings(node.name)
         assert computes is not None
-        captured = [env[value] for value in captures(node)] if node.regions else []
+        around = [env[value] for value in captured(node)] if node.regions else []
         keys = [
-            tuple(id(blocks[position]) for blocks in (*values, *captured))
+            tuple(id(blocks[position]) for blocks in (*values, *around))
             for position in range(self.place.mesh.size)
         ]
-        done = {} if captured else self._at_once(op, values, keys)
+        done = {} if around else self._at_once(op, values, keys)
         results: list[Blocks] = [[] for _ in op.results]
         for position, key in enumerate(keys):
             if key not in done:
@@ -131,7 +131,7 @@ class Lockstep:
         """The regions, which are over scalars, as functions of whole arrays on one device."""
 
         def applied(region: Region) -> Body:
-            outer = {value: env[value][position] for value in captures(node)}
+            outer = {value: env[value][position] for value in captured(node)}
             return lambda *arrays: self._lanes(
                 region, {**outer, **dict(zip(region.args, arrays, strict=True))}
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardc.graph.program import Region, captures
+from shardc.graph.program import Region, captured
 
 
 def deaths(region: Region) -> list[list[int]]:
@@ -10,7 +10,7 @@ def deaths(region: Region) -> list[list[int]]:
     last = {value: index for index, node in enumerate(region.nodes) for value in node.results}
     last |= dict.fromkeys(region.args, 0)
     for index, node in enumerate(region.nodes):
-        for value in (*node.operands, *captures(node)):
+        for value in (*node.operands, *captured(node)):
             if value in last:
                 last[value] = index
     dying: list[list[int]] = [[] for _ in region.nodes]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from shardc.graph import Graph, Node, Region, captures
+from shardc.graph import Graph, Node, Region, captured
 from shardc.graph.types import is_inexact
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.ops import Trait, func, has, hlo, sdy
@@ -57,7 +57,7 @@ def trips(machine: Lockstep, node: Node, values: Sequence[Blocks], env: Mapping[
     """The loop's iterations; None where they depend on floats, or there are too many."""
     graph, (condition, body) = machine.graph, node.regions
     carried = {n for n, value in enumerate(node.operands) if not is_inexact(graph.type(value).dtype)}
-    around = {v: env[v] for v in captures(node) if v in env and not parts(env[v][0])}
+    around = {v: env[v] for v in captured(node) if v in env and not parts(env[v][0])}
     while True:
         state: Mapping[int, Blocks] = {number: values[number] for number in carried}
         found = _step(machine, body, state, around)[0]
@@ -122,7 +122,7 @@ def _pass(pairs: zip[tuple[int, int]], source: _Known, target: _Known) -> None:
 
 
 def _node(machine: Lockstep, node: Node, known: _Known) -> None:
-    used = (*node.operands, *captures(node))
+    used = (*node.operands, *captured(node))
     varying = [value for value in used if value in known.varies]
     plain = not node.regions and not any(is_inexact(machine.graph.type(v).dtype) for v in node.results)
     if plain and all(value in known.values for value in used):

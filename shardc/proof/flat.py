@@ -14,7 +14,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.graph import Function, Graph, Node, Region, Value, captures, walk
+from shardc.graph import Function, Graph, Node, Region, Value, captured, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 
 
@@ -88,7 +88,7 @@ def _written_out(copy: Copy, call: Node, names: dict[int, int]) -> list[Node]:
 
 
 def _renamed(node: Node, names: dict[int, int]) -> Node:
-    if not names or not (set(node.operands) | set(captures(node))) & names.keys():
+    if not names or not (set(node.operands) | set(captured(node))) & names.keys():
         return node
     return replace(
         node,
@@ -179,7 +179,7 @@ def outlined(
 
 def uses(node: Node) -> tuple[int, ...]:
     """The values that a node reads, those inside of it among them."""
-    return (*node.operands, *captures(node)) if node.regions else node.operands
+    return (*node.operands, *captured(node)) if node.regions else node.operands
 
 
 def made_late(nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:

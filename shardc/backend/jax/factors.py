@@ -22,7 +22,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.analysis.usage import captured
 from shardc.backend.jax.solutions import ends, with_solutions
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
@@ -30,7 +29,7 @@ from shardc.backend.python.expressions import Expr, call, index
 from shardc.backend.python.ranges import splat
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
-from shardc.graph import Graph, Node, Region, is_integer, walk
+from shardc.graph import Graph, Node, Region, captured, is_integer, walk
 from shardc.ops import hlo
 from shardc.semantics.lapack import options_of, routine
 

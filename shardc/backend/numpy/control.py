@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shardc.analysis.usage import captured
 from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python.expressions import Expr, binary, call, name, raw, several
 from shardc.backend.python.loops import Carried, carried, moving_results
@@ -13,7 +12,7 @@ from shardc.backend.python.regions import block, carried_name, inner_scope, para
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several, Term
 from shardc.backend.python.trace import Assign, Choice, Line, Loop
-from shardc.graph import Node, Region
+from shardc.graph import Node, Region, captured
 from shardc.ops import func, hlo
 
 

@@ -6,11 +6,10 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from shardc.analysis.usage import captured
 from shardc.backend.python.expressions import Expr, list_of, several, tuple_of
 from shardc.backend.python.names import Names, source_name
 from shardc.backend.python.scope import Scope
-from shardc.graph import Node
+from shardc.graph import Node, captured
 
 B = TypeVar("B", bound=Scope)
 

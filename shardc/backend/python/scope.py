@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from shardc.analysis.usage import Usage, captured
+from shardc.analysis.usage import Usage
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, several
 from shardc.backend.python.names import Names, source_name
@@ -20,7 +20,7 @@ from shardc.backend.python.terms import Several, Term
 from shardc.backend.python.trace import Return, Same
 from shardc.backend.python.values import Values
 from shardc.diagnostics import ShardcError
-from shardc.graph import Node, Region, walk
+from shardc.graph import Node, Region, captured, walk
 from shardc.ops import func, hlo
 
 _INLINE_LENGTH = 56

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shardc.analysis.usage import captured
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, call, raw, several, tuple_of
 from shardc.backend.python.loops import Carried, carried, moving_results
@@ -22,7 +21,7 @@ from shardc.backend.shard.functions import region_function
 from shardc.backend.shard.scope import ShardScope
 from shardc.backend.shard.target import SHARD
 from shardc.backend.shard.text import sizes
-from shardc.graph import Node, Region
+from shardc.graph import Node, Region, captured
 from shardc.ops import func, hlo
 
 

@@ -9,7 +9,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.collectives import is_per_device
-from shardc.analysis.usage import captured, usage
+from shardc.analysis.usage import usage
 from shardc.backend.python.expressions import Expr, raw, several
 from shardc.backend.python.folding import fold
 from shardc.backend.python.names import identifier, source_name
@@ -18,7 +18,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.writer import WIDTH, Writer
 from shardc.backend.shard.scope import ShardEmission, ShardScope
 from shardc.diagnostics import ShardcError
-from shardc.graph import Function, Graph, Node, Region, walk
+from shardc.graph import Function, Graph, Node, Region, captured, walk
 from shardc.ops import func, hlo
 
 

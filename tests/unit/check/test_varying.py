@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from shardc.analysis.build import GraphBuilder
-from shardc.check.varying import check_body
+from shardc.check.state import State
+from shardc.check.varying import Checker, check_body
 from shardc.diagnostics import ShardcError, collecting, register_source
-from shardc.graph import Dense, DotDims, Location, TensorType
+from shardc.graph import Dense, DotDims, Location, Node, TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
 
 MESH = Mesh("pod", (("i", 4), ("j", 2)))
@@ -459,6 +460,28 @@ def test_a_loop_may_make_a_carried_value_vary():
         return [b.one("spmd.all_reduce", q, axes=(J,), kind="sum")]
 
     assert check(XY, body, OUT)["p"] == "f32[2, 32]{varies: i, j}"
+
+
+def test_a_loop_in_loops_is_looked_at_where_what_it_begins_with_changes(monkeypatch: pytest.MonkeyPatch):
+    looked, plainly = [0], Checker.node
+
+    def node(self: Checker, node: Node) -> list[State]:
+        looked[0] += node.name == "stablehlo.sine"
+        return plainly(self, node)
+
+    def nest(b: GraphBuilder, p: int, q: int, depth: int) -> list[int]:
+        if not depth:
+            return [b.one("stablehlo.add", p, b.one("stablehlo.sine", q)), b.one("spmd.vary", q, axes=(J,))]
+        return loop(b, [p, q], lambda b, p, q: nest(b, p, q, depth - 1))
+
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        p, q = nest(b, y, y, 8)
+        b.name(p, "p")
+        return [psum(b, q, J)]
+
+    monkeypatch.setattr(Checker, "node", node)
+    assert check(XY, body, OUT)["p"] == "f32[2, 32]{varies: i, j}"
+    assert looked[0] < 40  # three times in each of eight loops are 6,561
 
 
 def test_warnings_in_a_loop_speak_of_its_settled_types():

@@ -23,7 +23,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.graph import Graph, Node, Region, captures
+from shardc.graph import Graph, Node, Region, captured
 from shardc.graph.compact import compact
 from shardc.ops import Trait, has, hlo, op_of
 from shardc.planning.program.problem.canonical import LAYER, TIMES, likeness
@@ -207,4 +207,4 @@ def _needed(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _reads(node: Node) -> list[int]:
-    return [*node.operands, *captures(node)]
+    return [*node.operands, *captured(node)]
