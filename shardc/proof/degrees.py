@@ -26,6 +26,8 @@ from shardc.proof.field import PRIME
 from shardc.proof.meanings_elementwise import MOST_FACTORS
 
 _MOST = PRIME
+LONGEST = 64
+"""Turns of a loop that are looked at."""
 
 
 class Degree(NamedTuple):
@@ -93,7 +95,8 @@ _REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.na
 
 
 class Degrees(Struct):
-    """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw.
+    """Degrees of a program's values; `trips` is how often each loop ran at most, once begun, by node;
+    `divides` as in a Draw.
 
     proved: the loops that were taken by induction, and the calls of layers that are proved once; compared:
     the largest degree of what iterations and layers make; layers: the functions of those that were looked at.
@@ -129,11 +132,7 @@ class Degrees(Struct):
             is_loop = has(node.name, Trait.LOOP)
             return self._iteration(node.regions[1], operands) if is_loop else self._layer(node, operands)
         if node.name == hlo.while_.name:
-            for _ in range(min(self.trips.get(node.id, 1), 64)):
-                operands = self._region(node.regions[1], operands)
-            if self.trips.get(node.id, 1) > 64:
-                operands = [d if d == NUMBER else Degree(_MOST, _MOST) for d in operands]
-            return operands
+            return self._loop(node, operands)
         if node.name in (func.call.name, hlo.composite.name):
             key = "callee" if node.name == func.call.name else "decomposition"
             return self._region(self.graph.functions[str(node.attrs[key])].body, operands)
@@ -145,6 +144,17 @@ class Degrees(Struct):
             taken = [self._region(region, []) for region in node.regions]
             return [_either(*degrees) for degrees in zip(*taken, strict=True)]
         return [self._plain(node, operands)] * count
+
+    def _loop(self, node: Node, operands: list[Degree]) -> list[Degree]:
+        """Turn by turn, up to one after which degrees are what they were, as all others leave them then."""
+        turns = self.trips.get(node.id, 1)
+        for _ in range(min(turns, LONGEST)):
+            before, operands = operands, self._region(node.regions[1], operands)
+            if operands == before:
+                return operands
+        if turns > LONGEST:
+            return [d if d == NUMBER else Degree(_MOST, _MOST) for d in operands]
+        return operands
 
     def _iteration(self, body: Region, operands: list[Degree]) -> list[Degree]:
         """An iteration from what is carried into the loop, and one from fresh variables."""

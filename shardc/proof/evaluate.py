@@ -9,10 +9,9 @@ import numpy as np
 from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
-from shardc.graph import Graph, Node, walk
+from shardc.graph import Graph, Node
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.interpret.hooks import Hooks, Trace
-from shardc.ops import Trait, has
 from shardc.proof import (
     meanings_complex,
     meanings_elementwise,
@@ -51,8 +50,8 @@ MOST_TURNS = 1 << 11
 
 
 class Ran(Struct, frozen=True):
-    """The results (each in a list, which may be made later), for every loop (by node) a bound on how often it
-    ran, and the loops that were proved by induction.
+    """The results (each in a list, which may be made later), for every loop that was run (by node) how often
+    its body ran where it ran most often once begun, and the loops that were proved by induction.
     """
 
     results: list[Blocks]
@@ -85,11 +84,14 @@ def evaluate(
 
     Raises DrawAgain, Beyond, Replan; ShardcError, from BlockError, where devices that hold copies disagree.
     """
-    counts: Counter[int] = Counter()
+    turns: Counter[int] = Counter()
+    begun: Counter[int] = Counter()
+    longest: dict[int, int] = {}
     draw.programs += 1
 
     def counted(node: Node, values: list[Blocks]) -> None:
-        counts[node.id] += 1
+        if node.id in begun:  # the last turn is that of the condition alone
+            longest[node.id] = max(longest.get(node.id, 0), begun.pop(node.id) - 1)
         if draw.budget is not None:
             draw.budget.spend(graph, node, len(values[0]) if values else 1)
         draw.settled(node)
@@ -97,10 +99,10 @@ def evaluate(
             trace(node, values)
 
     found = meanings(draw)
-    turns: Counter[int] = Counter()
 
     def turned(node: Node) -> None:
         turns[node.id] += 1
+        begun[node.id] += 1
         if turns[node.id] > MOST_TURNS:
             raise Beyond(f"more than {MOST_TURNS:,} turns of the loop in line {node.loc.line}")
 
@@ -110,7 +112,7 @@ def evaluate(
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
     with np.errstate(all="ignore"), ordered(draw.order()):
         results = machine.run(graph.main.body, arguments, {})
-    return Ran(results, _trips(graph, counts), frozenset(loop.done if loop else ()))
+    return Ran(results, longest, frozenset(loop.done if loop else ()))
 
 
 def evaluate_both(
@@ -156,12 +158,3 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
         evaluate_both(whole, local, first, inputs, plan)
     exponents.replays = True
     draw.exponents = exponents
-
-
-def _trips(graph: Graph, counts: Counter[int]) -> dict[int, int]:
-    nodes = (node for function in graph.functions.values() for node in walk(function.body))
-    return {
-        node.id: max(counts[inner.id] for inner in node.regions[1].nodes)
-        for node in nodes
-        if has(node.name, Trait.LOOP)
-    }

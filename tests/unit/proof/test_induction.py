@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,11 +11,12 @@ from shardc.compilation import lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.text import read
-from shardc.graph import Graph
+from shardc.graph import Graph, Region
 from shardc.options import Options
 from shardc.proof import evaluate
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
+from shardc.proof.degrees import Degree, Degrees
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
 from tests.unit.proof.faults import take_maximum
@@ -130,6 +132,21 @@ def test_loops_in_loops() -> None:
     proof = _proof(NESTED)
     assert proof.verdict is Verdict.PROVED, lines(proof)
     assert (10, 3) in _loops(proof) and (12, 3) in _loops(proof)
+
+
+def test_degrees_of_loops_in_loops_are_found_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, plainly = [0], Degrees._region  # pyright: ignore[reportPrivateUsage]
+
+    def region(self: Degrees, region: Region, arguments: Sequence[Degree]) -> list[Degree]:
+        looked[0] += 1
+        return plainly(self, region, arguments)
+
+    monkeypatch.setattr(Degrees, "_region", region)
+    loops = [f"{'    ' * depth}for i{depth} in range(2) carrying x:\n" for depth in range(1, 7)]
+    body = f"{'    ' * 7}x = tanh(x) + x\n"
+    proof = _proof(f"mesh m[x=4]\ndef f(x: f32[64@x]):\n{''.join(loops)}{body}    return x\n")
+    assert proof.verdict is Verdict.PROVED and not any(proof.loops), lines(proof)
+    assert looked[0] < 100  # turns of all loops multiplied are two million
 
 
 @pytest.mark.parametrize("text", [GREATEST, UNTIL])
