@@ -40,7 +40,6 @@ from shardc.planning.program.repeated import (
 from shardc.planning.program.search.data_first import data_before_state
 from shardc.planning.program.search.descent import follow
 from shardc.planning.program.search.gathered import gather
-from shardc.planning.program.search.improve import Start
 from shardc.planning.program.search.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.reshard.copies import price
 
@@ -235,9 +234,8 @@ def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted
     if not after:
         improved(problem, said, alike=whole)
         return
-    start = Start.IMPROVED if any(each.search for each in after) else Start.PLANNED
     begin = partial(_begin, asked, after)
-    improved(problem, said, *map(repr, after), alike=whole, start=start, begin=begin)
+    improved(problem, said, *map(repr, after), alike=whole, begin=begin)
 
 
 def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:

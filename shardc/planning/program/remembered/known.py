@@ -32,7 +32,7 @@ from shardc.planning.program.problem.canonical import lines_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
 from shardc.planning.program.remembered.one_differs import Recalled, improve_one_differs
-from shardc.planning.program.search.improve import Start, improve
+from shardc.planning.program.search.improve import improve
 
 T = TypeVar("T", bound=Hashable)
 
@@ -56,12 +56,11 @@ def improved(
     problem: Problem,
     *said: str,
     alike: bool = False,
-    start: Start = Start.PROPAGATED,
     begin: Callable[[Problem], None] | None = None,
 ) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem. It
-    begins at the plan that `begin` takes, if that is given, which is what `start` says. `alike`: where one
-    layer of the program differs from all others, else at the plan that it would have if none did.
+    begins at the plan that `begin` takes, if that is given. `alike`: where one layer of the program differs
+    from all others, else at the plan that it would have if none did.
     """
     worth, stated = len(problem.variables) >= WORTH, problem.variables[-1].choice
     key = _key(problem.graph, problem.rates, said)
@@ -70,7 +69,7 @@ def improved(
         with counting() as effort:
             if begin is not None:
                 begin(problem)
-                improve(problem, start)
+                improve(problem)
             elif not alike or not improve_one_differs(
                 problem, partial(_alike, said), partial(_recalled, said, problem.rates)
             ):

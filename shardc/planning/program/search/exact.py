@@ -34,6 +34,7 @@ LATE = (
     20_000_000  # steps of one linear program, times columns, with latency: those of more rarely end in a plan
 )
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
+ALONG = 100  # operations: with latency more are planned along one of several axes after the other at once
 
 
 class Reached(Enum):
@@ -81,6 +82,8 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
     """The program of all open operations, for plans of up to `limit` ticks; None if it is too large."""
     try:
         groups = groups_of_program(problem)
+        if not problem.rates.flat and len(problem.variables) > ALONG and len(groups.apart()) > 1:
+            return None
         choices = every(problem, groups, ASSIGNMENTS)
         prices, pairs = problem.prices(atoms_of_program(problem, groups)), PAIRS * RELAXED
         if len(prices.atoms) > FEW and _pairs(problem, choices) > pairs:

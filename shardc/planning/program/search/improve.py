@@ -4,14 +4,13 @@ The first integer program has few ways to run an operation, since results stay a
 or are partial sums of that: it is solved for programs of a thousand operations. From its plan the second one
 goes on, of all layouts. Where that is too large, the first is solved again in the layouts that propagation
 would find if data came before state (data_first.py), and the better of the two plans is improved along one
-mesh axis after the other (by_axis.py).
+mesh axis after the other (by_axis.py). With latency a search begins at the quicker of what these lead to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from enum import Enum, auto
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
@@ -26,32 +25,23 @@ from shardc.planning.program.search.preference import better, refuse, takes, wor
 from shardc.planning.program.search.repeats import repeats_of
 
 
-class Start(Enum):
-    """Where a search begins: at what propagation found, at a plan that is yet to be improved, or at one that
-    another search found."""
-
-    PROPAGATED = auto()
-    PLANNED = auto()
-    IMPROVED = auto()
-
-
-def improve(problem: Problem, start: Start = Start.PROPAGATED) -> None:
+def improve(problem: Problem) -> None:
     """Change the problem's choices for cheaper ones: without latency from the best plan in propagation's own
-    layouts on, unless the search begins at another plan, else from that at hand."""
+    layouts on, else from that at hand."""
     repeats = repeats_of(problem)
     if repeats is None:
-        _improve(problem, start)
+        _improve(problem)
     else:
-        _improve(repeats.problem, start)
+        _improve(repeats.problem)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, start: Start) -> None:
-    if start is Start.PROPAGATED and problem.rates.flat:
+def _improve(problem: Problem) -> None:
+    if problem.rates.flat:
         _stay(problem)
-    search(problem, anew=start is not Start.IMPROVED)
+    search(problem)
     layouts = argument_layouts(problem)
     if layouts:
         before = SavedChoices(problem)
@@ -68,11 +58,10 @@ def _stay(problem: Problem) -> None:
         _in_layouts(problem, strict=problem.rates.free)
 
 
-def search(problem: Problem, anew: bool = True) -> None:
+def search(problem: Problem) -> None:
     """From the best plan in propagation's own layouts to the best one, or one found axis by axis.
 
     Where one found so has too many collectives for what it gains, single operations improve the first plan.
-    Not `anew`: what data before state leads to was looked at by the search before.
     """
     if problem.rates.free:
         settle(problem)
@@ -83,7 +72,7 @@ def search(problem: Problem, anew: bool = True) -> None:
     if reached is Reached.BEST and _dearer(problem):
         reached = Reached.NEARLY
     if reached is not Reached.BEST:
-        stays = reached is Reached.NEARLY or not anew
+        stays = reached is Reached.NEARLY or not problem.rates.flat
         own = SavedChoices(problem) if stays else _data_first(problem)
         by_axis(problem)
         settle(problem)
