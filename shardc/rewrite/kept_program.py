@@ -44,6 +44,7 @@ from shardc.graph import Dense
 from shardc.graph.any_number import is_any
 from shardc.ops import hlo
 from shardc.rewrite.constants import constant_of
+from shardc.rewrite.folding.edited import FunctionNames, Skeleton
 from shardc.rewrite.kept_module import (
     Key,
     attributes_of,
@@ -98,7 +99,8 @@ class Columns(Struct):
 class Sought(Struct):
     """What a program is compiled to, as far as the folder has it.
 
-    That is the key, the distinct numbers of the program, its columns, and for each number which one it is.
+    That is the key, the distinct numbers of the program, its columns, for each number which one it is, and
+    the program without numbers and functions, unless it was not read.
     computed: the numbers that the last pass computed with or made, each with its place among the distinct
     ones; -1 for one that is not there. is_kept: whether the folder has what was made, for all numbers.
     """
@@ -107,6 +109,7 @@ class Sought(Struct):
     numbers: Sequence[Dense]
     columns: Columns
     which: Sequence[int]
+    skeleton: Skeleton | None = None
     computed: dict[str, int] = {}
     is_kept: bool = False
 
@@ -173,13 +176,19 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     distinct, which = told_apart(numbers.values())
     columns = Columns.of(ops)
     try:
-        seen = partial(_seen, numbers)
-        program = kept_operations.written(module.body.block.ops, placed_by(columns.rank), seen, back=False)
+        seen, named = partial(_seen, numbers), FunctionNames()
+        program = kept_operations.written(
+            module.body.block.ops, placed_by(columns.rank), seen, named, back=False
+        )
         attributes = attributes_of(module)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
-    told = digest(*said, text([attributes, titles(program), which]), text(program))
-    return Sought(("program", told), distinct, columns, which)
+    functions = [op for op in ops if named.stands_for(op)]
+    rest = digest(*said, text([attributes, titles(program)]), text(program))
+    told = digest(rest, text([which, [op.name for op in functions]]))
+    places = text([[file, line, held] for (file, line), held in columns.of_line.items()])
+    skeleton = Skeleton(digest(rest, places), numbers, functions)
+    return Sought(("program", told), distinct, columns, which, skeleton)
 
 
 def told_apart(numbers: Iterable[Dense]) -> tuple[list[Dense], list[int]]:
