@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from shardc import cache
-from shardc.diagnostics import Diagnostic, collecting, warn
+from shardc.diagnostics import Diagnostic, Location, collecting, warn
 from shardc.dialects import kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
@@ -32,6 +32,7 @@ from shardc.dialects.nested import nested
 from shardc.graph import Dense
 from shardc.ops import definitions, hlo
 from shardc.ops.elementwise.kinds import kind
+from shardc.rewrite.columns import Columns, Where
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding import kept
 from shardc.rewrite.folding.cut import Cut
@@ -69,11 +70,13 @@ class FunctionNames:
 
 
 class Skeleton(Struct, frozen=True):
-    """What a program is but for its numbers and functions, and its operations that are those, in order."""
+    """What a program is but for its numbers, functions and columns, its operations that are numbers and
+    functions, in order, and its columns."""
 
     key: str
     numbers: Mapping[Operation, Dense]
     functions: Sequence[Operation]
+    columns: Columns
 
 
 class _Stack(Struct):
@@ -98,6 +101,7 @@ class _Entry(Struct):
     numbers: list[tuple[Slot, int, int]]
     stacks: list[_Stack]
     notes: dict[str, Any]
+    columns: list[tuple[str | None, int, list[int]]]
     folded: Key = ()
     said: list[Any] = []
 
@@ -107,6 +111,7 @@ class Edited:
 
     def __init__(self, skeleton: Skeleton, *passes: str) -> None:
         self.key: Key = ("edited", skeleton.key, *passes)
+        self.columns = skeleton.columns
         self.numbers, self.functions = list(skeleton.numbers.values()), skeleton.functions
         self.places = {op: place for place, op in enumerate(skeleton.numbers)}
         self.written = [kept.written_number(number) for number in self.numbers]
@@ -122,15 +127,19 @@ class Edited:
         if data is None:
             return False
         entry = json.decode(data, type=_Entry)
-        notes = self._notes(entry) if entry.fixed == self._fixed(*entry.free) else None
-        if notes is None:
+        place = self.columns.moved(Columns({(file, line): held for file, line, held in entry.columns}))
+        try:
+            notes = self._notes(entry, place) if entry.fixed == self._fixed(*entry.free) else None
+        except LookupError:  # of a column that the program has not
+            return False
+        if notes is None or (place and not kept.knows(place, (where for _, where, _ in entry.said))):
             return False
         constants = [self.written[each] if isinstance(each, int) else each for each in entry.constants]
         numbers = {(slot, layer): self._number(place) for slot, layer, place in entry.numbers}
         with collecting() as warnings:
-            if not kept.put(entry.folded, module, constants, numbers, notes):
+            if not kept.put(entry.folded, module, constants, numbers, notes, place):
                 return False
-        say(entry.said)
+        say(entry.said, place or _as_it_is)
         for each in warnings:
             warn(each.message, each.loc, each.hint)
         return True
@@ -144,9 +153,9 @@ class Edited:
         left = [each for place, each in enumerate(self.written) if place not in others]
         return digest(text([left, [name for place, name in enumerate(self.names) if place not in free]]))
 
-    def _notes(self, entry: _Entry) -> ArrayAttr[DictionaryAttr] | None:
+    def _notes(self, entry: _Entry, place: Where | None) -> ArrayAttr[DictionaryAttr] | None:
         """What is noted of each stack; None where a layer has a function for itself that it may not have."""
-        (carrier,) = kept_operations.read(entry.notes, make_context())
+        (carrier,) = kept_operations.read(entry.notes, make_context(), place or _as_it_is)
         found = list[DictionaryAttr]()
         for notes, stack in zip(_stacks(carrier), entry.stacks, strict=True):
             rows = {
@@ -192,7 +201,8 @@ class Edited:
             for stack in _stacks(module)
         ]
         carrier = kept_operations.written([ModuleOp([], {FOLDED: ArrayAttr(notes)})])
-        return _Entry(free_of, self._fixed(*free_of), constants, numbers, stacks, carrier)
+        columns = [(file, line, held) for (file, line), held in self.columns.of_line.items()]
+        return _Entry(free_of, self._fixed(*free_of), constants, numbers, stacks, carrier, columns)
 
     def _constants(
         self, module: ModuleOp, free: Container[int], of_layers: Mapping[Place, Operation]
@@ -234,6 +244,10 @@ class Edited:
         if self.seen is not None:
             self.seen.folded, self.seen.said = key, said_of(warnings)
             cache.put(json.encode(self.seen), *self.key)
+
+
+def _as_it_is(loc: Location) -> Location:
+    return loc
 
 
 def _stacks(holder: Operation) -> Sequence[DictionaryAttr]:

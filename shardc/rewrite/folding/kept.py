@@ -25,9 +25,9 @@ program.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -39,6 +39,7 @@ from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.graph import Dense
 from shardc.ops import hlo
+from shardc.rewrite.columns import Where
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.notes import has_own
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
@@ -87,9 +88,11 @@ def put(
     constants: list[str | None],
     numbers: Mapping[Place, Dense],
     notes: ArrayAttr[DictionaryAttr],
+    place: Where | None = None,
 ) -> bool:
     """Put into a module what was made before of a folded program with these constants, numbers and notes, and
-    warn as then. False if nothing is kept."""
+    warn as then; places are what `place` says. False if nothing is kept, or of a place that it does not know.
+    """
     entry = cache.get(*key)
     if entry is None:
         return False
@@ -97,7 +100,12 @@ def put(
     own = any("functions" in each.data for each in notes)
     if not _as_equal(constants, kept["constants"]) or (kept["told_apart"] and own):
         return False
-    taken(kept, module)
+    if place is None:
+        taken(kept, module)
+    elif knows(place, [*_places(kept), *(where for _, where, _ in kept["said"])]):
+        taken(kept, module, place)
+    else:
+        return False
     for op, places in numbered(module):
         put_number(op, numbers[places[0]])
     module.attributes[FOLDED] = notes
@@ -137,6 +145,22 @@ def _same(loc: Location) -> Location:
 def _seen(op: Operation) -> dict[str, Attribute]:
     """The properties of an operation that passes look at."""
     return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
+
+
+def knows(place: Where, written: Iterable[list[Any]]) -> bool:
+    """Whether `place` says something of each of some places."""
+    try:
+        for each in written:
+            place(Location(*each))
+    except LookupError:
+        return False
+    return True
+
+
+def _places(kept: dict[str, Any]) -> list[list[Any]]:
+    return [
+        part["place"] for part in kept["program"]["attributes"] if isinstance(part, dict) and "place" in part
+    ]
 
 
 def constants_of(module: ModuleOp) -> list[str | None]:

@@ -22,8 +22,8 @@ from shardc.passes import fold_layers
 from shardc.passes.pipeline import run_to
 from shardc.planning.program.remembered import known
 from shardc.rewrite import kept_program
-from tests.unit.rewrite.folding.programs import forward, step
-from tests.unit.rewrite.folding.test_functions import BEFORE, COUNT, SINE, other
+from tests.unit.rewrite.folding.programs import forward
+from tests.unit.rewrite.folding.test_functions import BEFORE, BOTH, COUNT, RISES, SINE, other
 from tests.unit.rewrite.folding.test_functions import LAYER as FUNCTIONS
 from tests.unit.rewrite.folding.test_kept import EQUAL, LAYERS, OUTSIDE, TWO_MAXIMA
 from tests.unit.rewrite.folding.test_stacks import edited
@@ -61,20 +61,21 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold_layers.FoldLayers, "rewrite", fail)
 
 
-STEP = step(12)
-EXP, BOTH = (text.replace("tanh(x", "exp( x") for text in (FUNCTIONS, SINE))  # in as many columns
+SCALE_FIRST = forward(
+    12, "    x = x + gelu(0.25 * (sin(x) @ {0}.up)) @ {0}.down\n    x = x + cos(x) * 0.75 + exp(-abs(x))\n"
+)
 FOUND = [
     (EQUAL, EQUAL.replace("p6.down * 0.25", "p6.down * 0.75")),
     (EQUAL, EQUAL.replace("p6.down * 0.125", "p6.down * 0.375").replace("p4.down * 0.25", "p4.down * 0.5")),
     (EQUAL.replace("p6.down * 0.25", "p6.down * 0.75"), EQUAL),
     (EQUAL, EQUAL.replace("p2.down * 0.25", "p2.down * 0.75")),
-    (STEP, STEP.replace("p5.up - 0.1", "p5.up - 0.3")),
+    (SCALE_FIRST, SCALE_FIRST.replace("0.25 * (sin(x) @ p6.up)", "0.1415926535 * (sin(x) @ p6.up)")),
     (BEFORE, other((7, SINE))),
     (BEFORE, other((7, BOTH))),
-    (BEFORE, other((6, SINE), (9, EXP))),
+    (BEFORE, other((6, SINE), (9, RISES))),
     (BEFORE, other((7, SINE.replace("2.0", "3.0")))),
     (other((7, SINE)), BEFORE),
-    (other((7, SINE)), other((8, EXP))),
+    (other((7, SINE)), other((8, RISES))),
 ]
 
 
@@ -150,14 +151,16 @@ def test_a_number_that_something_else_is_compared_with(monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("folder")
 def test_warnings_are_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Padding is warned of by planning, and once."""
-    before = EQUAL.replace("f32[8@data, 16]", "f32[7@data, 16]")
-    said: list[list[str]] = []
-    for program in (before, before.replace("p5.down * 0.25", "p5.down * 0.5")):
+    before = SCALE_FIRST.replace("f32[8@data, 16]", "f32[7@data, 16]")
+    after = before.replace("0.25 * (sin(x) @ p6.up)", "0.1415926535 * (sin(x) @ p6.up)")
+    said = list[list[str]]()
+    for compiled, program in ((without_cache, after), (text, before), (text, after)):
         with collecting() as warnings:
-            text(program)
+            compiled(program)
         said.append([*map(str, warnings)])
-        no_search(monkeypatch)
-    assert said[0] == said[1] != []
+        if program is before:
+            no_search(monkeypatch)
+    assert said[0] == said[2] != []
 
 
 def test_damaged_and_missing_entries_are_none(folder: Path) -> None:
