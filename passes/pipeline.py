@@ -21,7 +21,7 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.passes.running import FOLDING, OUTLINING, Entry, Options, Run
 
 if TYPE_CHECKING:
-    from shardc.rewrite.folding.edited import Skeleton
+    from shardc.rewrite.folding.skeleton import Skeleton
 
 PIPELINE = (
     Entry("sharded", "inline-calls"),

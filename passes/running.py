@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from shardc.rewrite.folding.notes import Unlike, has_own
 
 if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
-    from shardc.rewrite.folding.edited import Edited, Skeleton
+    from shardc.rewrite.folding.edited import Edited
+    from shardc.rewrite.folding.skeleton import Skeleton
     from shardc.rewrite.kept_module import Key
 
 _Whole = tuple[list[Operation], dict[str, Attribute]]
@@ -73,14 +75,14 @@ class Run(Struct, frozen=True):
         across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
         unfolds, after = entries[after], after if across is None else across
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
-        unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
-        folded, unfolding, rest = entries[at + 1 : outlining], entries[outlining:after], entries[after:]
+        unfold = partial(self._unfolding, entries[outlining:after], unfolds, across is None)
+        folded, rest = entries[at + 1 : outlining], entries[after:]
         edited, ways = self._edited(entries[:outlining], skeleton), (True, False)
         whole = self._now()
         with collecting() as warnings:
             found = edited is not None and self._taken(edited.take(self.shared.module))
             differ = has_own(self.shared.module)
-            done = found and self._unfolding(unfolding, unfold)
+            done = found and unfold()
         if found and not done:
             self._back(whole)
             ways = (False,) if differ else ()
@@ -104,7 +106,7 @@ class Run(Struct, frozen=True):
                 edited.see(self.shared.module, cuts)
             with collecting() as warnings:
                 key = self._remembering(folded)
-                done = self._unfolding(unfolding, unfold)
+                done = unfold()
             if done:
                 _warn(warnings)
                 if edited is not None and functions and key is not None:
@@ -116,12 +118,12 @@ class Run(Struct, frozen=True):
                 break
         self.plainly(entries[at:])
 
-    def _unfolding(self, entries: Sequence[Entry], unfold: GraphPass) -> bool:
-        """Run passes on a folded program, and put its layers back; False where they are unlike, and the
-        module is half rewritten."""
+    def _unfolding(self, entries: Sequence[Entry], unfolds: Entry, outlines: bool) -> bool:
+        """Run passes on a folded program, and put its layers back, of which functions are made where it
+        `outlines`; False where they are unlike, and the module is half rewritten."""
         try:
             self.plainly(entries)
-            self._one(unfold)
+            self._one(unfolds.load()(**({} if outlines else {"outlines": False})))
         except Unlike:
             return False
         return True

@@ -43,7 +43,7 @@ from shardc.graph.any_number import is_any
 from shardc.ops import hlo
 from shardc.rewrite.columns import Columns
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.folding.edited import FunctionNames, Skeleton
+from shardc.rewrite.folding.skeleton import FunctionNames, Skeleton
 from shardc.rewrite.kept_module import (
     Key,
     attributes_of,

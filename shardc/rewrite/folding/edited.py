@@ -17,7 +17,7 @@ kept.py; its notes are made anew, with the numbers and the functions that there 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, json
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -30,53 +30,25 @@ from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.graph import Dense
-from shardc.ops import definitions, hlo
-from shardc.ops.elementwise.kinds import kind
+from shardc.ops import hlo
 from shardc.rewrite.columns import Columns, Where
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding import kept
-from shardc.rewrite.folding.cut import Cut
 from shardc.rewrite.folding.functions import own_of, row_of
 from shardc.rewrite.folding.notes import written_functions
 from shardc.rewrite.folding.numbers import numbered
 from shardc.rewrite.folding.places import FOLDED, NUMBERS, Place, Slot
+from shardc.rewrite.folding.skeleton import Skeleton
 from shardc.rewrite.kept_module import Key, digest, said_of, say, text
+
+if TYPE_CHECKING:
+    from shardc.rewrite.folding.cut import Cut
 
 _MADE_ANEW = ("numbers", "functions")
 """The notes of a stack that are not in the entry."""
 
 FunctionRow = tuple[int, int, bool]
 """Which function of the program, the layer, and whether it may be another than those of other layers."""
-
-
-class FunctionNames:
-    """Names of operations, one for all functions of elements of a kind."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, str] = {}
-        self.of_kind: dict[object, str] = {}
-        for definition in definitions():
-            found = kind(definition.name)
-            if found is not None:
-                self.known[definition.name] = self.of_kind.setdefault(found, definition.name)
-
-    def __call__(self, op: Operation) -> str:
-        name = op.name
-        return self.known.get(name, name)
-
-    def stands_for(self, op: Operation) -> bool:
-        """Whether an operation is of a kind."""
-        return op.name in self.known
-
-
-class Skeleton(Struct, frozen=True):
-    """What a program is but for its numbers, functions and columns, its operations that are numbers and
-    functions, in order, and its columns."""
-
-    key: str
-    numbers: Mapping[Operation, Dense]
-    functions: Sequence[Operation]
-    columns: Columns
 
 
 class _Stack(Struct):
