@@ -41,11 +41,13 @@ def written(
     ops: Iterable[Operation],
     place: Callable[[Attribute], Attribute] = lambda attr: attr,
     seen: Callable[[Operation], Properties] = lambda op: op.properties,
+    named: Callable[[Operation], str] = lambda op: op.name,
     back: bool = True,
 ) -> Kept:
-    """Operations as JSON; of where they are, what `place` says, of their properties those that are `seen`.
-    Unkept if some attribute has no form, or none that is read `back` as it was, if that is to be."""
-    writer = _Writer(place, seen, back)
+    """Operations as JSON; of where they are, what `place` says, of their properties those that are `seen`,
+    and what they are `named`. Unkept if some attribute has no form, or none that is read `back` as it was, if
+    that is to be."""
+    writer = _Writer(place, seen, named, back)
     steps = [writer.operation(op) for op in ops]
     return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
 
@@ -65,9 +67,13 @@ def files(kept: Kept) -> list[str]:
 
 class _Writer:
     def __init__(
-        self, place: Callable[[Attribute], Attribute], seen: Callable[[Operation], Properties], back: bool
+        self,
+        place: Callable[[Attribute], Attribute],
+        seen: Callable[[Operation], Properties],
+        named: Callable[[Operation], str],
+        back: bool,
     ) -> None:
-        self.place, self.seen_of, self.back = place, seen, back
+        self.place, self.seen_of, self.named, self.back = place, seen, named, back
         self.attributes: list[Any] = []
         self.kinds: list[list[Any]] = []
         self.values: dict[int, int] = {}  # by the id of the SSA value
@@ -103,16 +109,16 @@ class _Writer:
         return [value.name_hint for value in values]
 
     def kind(self, op: Operation) -> int:
-        held = self.seen_of(op)
-        seen = op.name, *[id(result.type) for result in op.results], None, *held, *map(id, held.values())
+        held, name = self.seen_of(op), self.named(op)
+        seen = name, *[id(result.type) for result in op.results], None, *held, *map(id, held.values())
         known = self.seen_kinds.get(seen)
         if known is None:
             types = [self.attribute(result.type) for result in op.results]
             properties = [part for key, attr in held.items() for part in (key, self.attribute(attr))]
-            key = op.name, *types, None, *properties
+            key = name, *types, None, *properties
             if key not in self.kind_numbers:
                 self.kind_numbers[key] = len(self.kinds)
-                self.kinds.append([op.name, types, properties])
+                self.kinds.append([name, types, properties])
             known = self.seen_kinds[seen] = self.kind_numbers[key]
         return known
 

@@ -32,8 +32,9 @@ that are sharded alike and take equally long, such as sine and cosine: each gets
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
@@ -51,13 +52,14 @@ WORTH = 2_000
 class FoldLayers(GraphPass):
     """Take layers out of the program that are equal to those around them.
 
-    The module must have one function, and a mesh. `told` is given the whole function, which is in no module
-    then. Unless with `functions`, layers that differ in functions are none.
+    The module must have one function, and a mesh. `told` is given the cuts through the whole function
+    (folding/cut.py), which is in no module then. Unless with `functions`, layers that differ in functions are
+    none.
     """
 
     name = "fold-layers"
     worth: int = WORTH
-    told: Callable[[FuncOp], None] | None = None
+    told: Callable[[Sequence[Any]], None] | None = None
     functions: bool = True
 
     def rewrite(self, shared: SharedGraph) -> bool:
@@ -77,5 +79,5 @@ class FoldLayers(GraphPass):
         block.insert_op_before(folded(function, cuts), function)
         function.detach()
         if self.told is not None:
-            self.told(function)
+            self.told(cuts)
         return True

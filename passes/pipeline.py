@@ -8,39 +8,20 @@ share is compared with a fresh one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from shardc.collector import no_garbage_collection
-from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import Unlike, has_own
-from shardc.rewrite.folding.places import NOTED
+from shardc.passes.running import FOLDING, OUTLINING, Entry, Options, Run
 
-
-class Entry(Struct, frozen=True):
-    """A pass on the way to a stage. One that is `by_option` runs only where there are options for it.
-
-    The pass `join-slices` is the class JoinSlices of passes/join_slices.py.
-    """
-
-    stage: str
-    name: str
-    by_option: bool = False
-
-    def load(self) -> type[GraphPass]:
-        """Import the pass."""
-        module = import_module(f"shardc.passes.{self.name.replace('-', '_')}")
-        return getattr(module, self.name.title().replace("-", ""))
-
+if TYPE_CHECKING:
+    from shardc.rewrite.folding.skeleton import Skeleton
 
 PIPELINE = (
     Entry("sharded", "inline-calls"),
@@ -90,12 +71,6 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
-FOLDING = ("fold-layers", "unfold-layers")
-"""The passes around those that see few of many equal layers, on the way from text to a device's program."""
-
-OUTLINING = "outline-calls"
-"""The first pass to which it matters whether numbers of layers are equal."""
-
 READING = (OUTLINING, "outline-repeats")
 """The passes that change nothing that a program takes: they are for who reads it."""
 
@@ -104,9 +79,6 @@ COMPUTING = "simplify-local"
 
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
-
-Options = Mapping[str, Mapping[str, Any]]
-"""Pass name -> its options."""
 
 
 def saying(options: Options, name: str, **more: object) -> Options:
@@ -123,22 +95,24 @@ def run_to(
     verify_each: bool | None = None,
     without: Collection[str] = (),
     verified: bool = True,
+    skeleton: Skeleton | None = None,
 ) -> None:
     """Take a module from the end of stage `start` to that of `stage`, and verify what comes out, if it is to
     be `verified`.
 
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
-    that fold. ShardcError if the program is wrong.
+    that fold. skeleton: that of the module, where what was made of it may be kept. ShardcError if the program
+    is wrong.
     """
     each = _each() if verify_each is None else verify_each
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
     asked = [e for e in PIPELINE if e.stage in wanted and e.name not in without]
     entries = [e for e in asked if e.name in options or not e.by_option]
-    run = _Run(SharedGraph(module, checked=each), options, each)
+    run = Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         if start == "ir" and stage == "local":
-            run.folding(entries)
+            run.folding(entries, skeleton)
         else:
             run.plainly(entries)
         if verified:
@@ -151,7 +125,7 @@ def shard(module: ModuleOp, options: Options) -> bool:
     entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
     at = [entry.name for entry in entries].index(FOLDING[0])
     each = _each()
-    run = _Run(SharedGraph(module, checked=each), options, each)
+    run = Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         run.plainly(entries[:at])
         if run.fold(entries[at]):
@@ -169,99 +143,10 @@ def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = Non
     each = _each()
     with no_garbage_collection():
         options = {} if told is None else {COMPUTING: {"told": told}}
-        _Run(SharedGraph(module, checked=each), options, each).plainly([entry])
+        Run(SharedGraph(module, checked=each), options, each).plainly([entry])
         verify(module)
 
 
 def _each() -> bool:
     """Whether the environment asks for a verification after each pass."""
     return bool(os.environ.get("SHARDC_VERIFY_EACH"))
-
-
-class _Run(Struct, frozen=True):
-    """Passes that run on a module, each with its options."""
-
-    shared: SharedGraph
-    options: Options
-    each: bool
-
-    def plainly(self, entries: Sequence[Entry]) -> None:
-        """Run those that don't fold."""
-        for entry in entries:
-            if entry.name not in FOLDING:
-                self._one(entry.load()(**self.options.get(entry.name, {})))
-
-    def folding(self, entries: Sequence[Entry]) -> None:
-        """Run all, with few of many equal layers from FOLDING's first to its last.
-
-        Passes that are by option look across layers, at which collectives can wait for which: the layers are
-        put back before the first of them. Where layers that are equal have become unlike on the way, those
-        that are equal but for functions count as different; where none are, all layers go that way.
-        """
-        at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
-        across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
-        unfolds, after = entries[after], after if across is None else across
-        self.plainly(entries[:at])
-        outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
-        for functions in (True, False):
-            tops = list(self.shared.module.body.block.ops)
-            if not self.fold(entries[at], functions):
-                break
-            differ = has_own(self.shared.module)
-            unfold = unfolds.load()(**({} if across is None else {"outlines": False}))
-            try:
-                with collecting() as warnings:
-                    self._remembering(entries[at + 1 : outlining])
-                    self.plainly(entries[outlining:after])
-                    self._one(unfold)
-            except Unlike:
-                self._back(tops)
-                if not differ:
-                    break
-            else:
-                for each in warnings:
-                    warn(each.message, each.loc, each.hint)
-                self.plainly(entries[after:])
-                return
-        self.plainly(entries[at:])
-
-    def _back(self, tops: Sequence[Operation]) -> None:
-        """Let these be the module's operations again, of which none lacks layers."""
-        block = self.shared.module.body.block
-        for op in list(block.ops):
-            op.detach()
-        block.add_ops(tops)
-        for name in NOTED:
-            self.shared.module.attributes.pop(name, None)
-        self.shared.drop()
-
-    def fold(self, entry: Entry, functions: bool = True) -> bool:
-        """Take layers out where that is worth it, also those of other `functions`; whether any were."""
-        whole, said = list[Operation](), self.options.get(entry.name, {})
-        self._one(entry.load()(**{"functions": functions, **said, "told": whole.append}))
-        return bool(whole)
-
-    def _remembering(self, entries: Sequence[Entry]) -> None:
-        """Run passes on a folded program, or take what they made of it in an earlier compilation."""
-        from shardc.rewrite.folding import kept
-
-        said = [f"{entry.name} {sorted(self.options.get(entry.name, {}).items())!r}" for entry in entries]
-        listens = any(
-            callable(each) for entry in entries for each in self.options.get(entry.name, {}).values()
-        )
-        key = None if listens else kept.key_of(self.shared.module, *said)
-        if key is None:
-            self.plainly(entries)
-        elif kept.take(key, self.shared.module):
-            self.shared.drop()
-            if self.each:
-                self.shared.module.verify()
-        else:
-            with kept.made(key, self.shared.module):
-                self.plainly(entries)
-
-    def _one(self, chosen: GraphPass) -> None:
-        if chosen.rewrite(self.shared):
-            self.shared.drop()
-        if self.each:
-            self.shared.module.verify()

@@ -131,7 +131,15 @@ def lower(module: ModuleOp, options: Options, stage: str = "local", kept: Sought
         with kept.made(module) if kept else nullcontext():
             placed(module, options)
             told = by_memory(module, options)
-            run_to(make_context(), module, stage, options=told, without=(COMPUTING,), verified=False)
+            run_to(
+                make_context(),
+                module,
+                stage,
+                options=told,
+                without=(COMPUTING,),
+                verified=False,
+                skeleton=kept and kept.skeleton,
+            )
     compute(module, kept and kept.told)
     return snapshot(module).graph
 

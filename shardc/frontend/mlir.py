@@ -12,11 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    UNKNOWN_LOC,
-    ModuleOp,
-    TensorType,
-)
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
@@ -36,7 +32,7 @@ from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_lexer import StrictLexer, closing
-from shardc.frontend.mlir_lines import TENSOR, LineReader
+from shardc.frontend.mlir_lines import DICTIONARY, TENSOR, LineReader
 from shardc.frontend.mlir_locations import ALIAS_LINES, LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.mlir_symbols import check_meshes, check_names
@@ -133,10 +129,10 @@ class ModuleParser(Parser):
     """xDSL's parser with our constants and locations."""
 
     def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
+        self.text, self.file = text, file
         self.locations = LocationReader(text)
         self._types: dict[str, TypeAttribute] = {}
+        self._dictionaries: dict[str, dict[str, Attribute]] = {}
         self._reader = LineReader(text, file, self.locations, self._types)
         self._used: dict[str, Span] = {}
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -265,6 +261,17 @@ class ModuleParser(Parser):
         else:
             self._resume_from(match.end())
         return known
+
+    def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
+        """As xDSL's, but equal texts are read once: arguments are many, and their annotations few."""
+        match = DICTIONARY.match(self.text, self.pos)
+        if match and match[0] in self._dictionaries:
+            self._resume_from(match.end())
+            return dict(self._dictionaries[match[0]])
+        read = super().parse_optional_dictionary_attr_dict()
+        if match and self.pos >= match.end():
+            self._dictionaries[match[0]] = dict(read)
+        return read
 
     def _parse_builtin_dense_attr(self) -> Any:
         start = self.pos

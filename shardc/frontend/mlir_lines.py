@@ -29,6 +29,9 @@ _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
 _RESULT = re.compile(r"%[\w$.-]+(?::(\d+))?")
 _SPACE = re.compile(r"[ \t\n\r]*")
 TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
+_PLAIN = r"""[^{}"'\\\n/]|"[^"\\{}\n]*\""""
+DICTIONARY = re.compile(rf"\{{(?:{_PLAIN}|\{{(?:{_PLAIN})*\}})*\}}")
+"""Attributes in braces, of which some hold others in braces, without comments and escapes."""
 
 Values = dict[str, tuple[SSAValue, ...]]
 

@@ -19,15 +19,18 @@ from shardc.ops import Trait, func, has, hlo, sdy
 
 
 class Copy(Struct):
-    """A copy of a graph that grows: what is copied into it gets new values and nodes."""
+    """A copy of a graph that grows: what is copied into it gets new values and nodes. like: of copied nodes
+    those that they are copies of, by id."""
 
     graph: Graph
     nodes: int
+    like: dict[int, int] = {}
 
     def value(self, like: int) -> int:
-        old = self.graph.values[like]
-        self.graph.values.append(Value(len(self.graph.values), old.type, old.loc))
-        return len(self.graph.values) - 1
+        values = self.graph.values
+        old, number = values[like], len(values)
+        values.append(Value(number, old.type, old.loc))
+        return number
 
     def node(self, name: str, operands: tuple[int, ...], results: tuple[int, ...], like: Node) -> Node:
         """A call, where `like` stood."""
@@ -36,12 +39,13 @@ class Copy(Struct):
 
     def copied(self, node: Node, names: dict[int, int]) -> Node:
         """The node with new results; `names` says what other values are called, and learns of these."""
-        regions = tuple([self._region(region, names) for region in node.regions])
+        regions = tuple([self._region(region, names) for region in node.regions]) if node.regions else ()
         operands = tuple([names.get(value, value) for value in node.operands])
         results = tuple([self.value(value) for value in node.results])
         names.update(zip(node.results, results, strict=True))
         self.nodes += 1
-        return replace(node, id=self.nodes, operands=operands, results=results, regions=regions)
+        self.like[self.nodes] = self.like.get(node.id, node.id)
+        return Node(self.nodes, node.name, operands, results, node.attrs, regions, node.loc)
 
     def _region(self, region: Region, names: dict[int, int]) -> Region:
         inside = dict(names)
@@ -88,7 +92,7 @@ def _written_out(copy: Copy, call: Node, names: dict[int, int]) -> list[Node]:
 
 
 def _renamed(node: Node, names: dict[int, int]) -> Node:
-    if not names or not (set(node.operands) | set(captured(node))) & names.keys():
+    if not names or names.keys().isdisjoint(uses(node)):
         return node
     return replace(
         node,

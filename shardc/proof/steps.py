@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import accumulate
 
-from shardc.graph import Node, Region
+from shardc.graph import Node, Region, captured
 from shardc.graph.program import own_attrs
 from shardc.graph.types import is_inexact
 from shardc.ops import Trait, has, hlo
@@ -17,6 +17,12 @@ from shardc.proof.flat import Copy, Stretch, broadcasts, constants, outlined, us
 Key = tuple[Hashable, ...]
 
 _SILENT = {d.name for d in (hlo.select, hlo.convert, hlo.optimization_barrier)}
+
+
+def _computes(name: str) -> bool:
+    """Whether operations of the name compute elements, and don't only choose or convert them."""
+    computes = has(name, Trait.ELEMENTWISE, Trait.PRODUCT) or name == hlo.reduce.name
+    return computes and name not in _SILENT
 
 
 class Steps:
@@ -32,7 +38,8 @@ class Steps:
         self.known: dict[int, int] = {}
         self.seen: dict[Key, int] = {}
         """Kinds by the ids of attributes and types, which equal operations mostly share."""
-        self.made_of: dict[int, int] = {}
+        self.flows: dict[Key, int] = {}
+        """Numbers of what can be made anywhere, by its kind and what it is made of."""
         self.last = self._last([*self.steps, region.nodes[-1]])
         self.place = {node.id: place for place, node in enumerate(self.steps)}
 
@@ -53,32 +60,39 @@ class Steps:
         """A number that equal operations have in common."""
         known = self.known.get(node.id)
         if known is None:
-            known = self.known[node.id] = self._kind(node)
+            first = self.copy.like.get(node.id, node.id)
+            known = self.known.get(first)
+            if known is None:
+                known = self.known[first] = self._kind(node)
+            self.known[node.id] = known
         return known
 
     def _kind(self, node: Node) -> int:
-        operands, results = self.graph.types(node.operands), self.graph.types(node.results)
-        inside = tuple([self.kind(inner) for region in node.regions for inner in region.nodes])
+        values = self.graph.values
+        operands = [values[value].type for value in node.operands]
+        results = [values[value].type for value in node.results]
+        inside = (
+            tuple([self.kind(inner) for region in node.regions for inner in region.nodes])
+            if node.regions
+            else ()
+        )
         same = (node.name, id(node.attrs), len(operands), *map(id, operands), *map(id, results), inside)
         known = self.seen.get(same)
         if known is None:
-            key = (node.name, tuple(sorted(own_attrs(node).items())), operands, results, inside)
+            key = (node.name, tuple(sorted(own_attrs(node).items())), *operands, None, *results, inside)
             known = self.seen[same] = self.numbers.setdefault(key, len(self.numbers))
         return known
 
     def sounds(self) -> tuple[list[str], list[int]]:
         """The names of operations that compute, in order, and how many there are before each step."""
-        names, before = list[str](), list[int]()
+        names, before, sound = list[str](), list[int](), dict[str, bool]()
         for node in self.steps:
             before.append(len(names))
-            names += self._sounds(node)
+            if node.name not in sound:
+                sound[node.name] = _computes(node.name)
+            if sound[node.name] and node.results and is_inexact(self.graph.type(node.results[0]).dtype):
+                names.append(node.name)
         return names, [*before, len(names)]
-
-    def _sounds(self, node: Node) -> list[str]:
-        if not node.results or not is_inexact(self.graph.type(node.results[0]).dtype):
-            return []
-        computes = has(node.name, Trait.ELEMENTWISE, Trait.PRODUCT) or node.name == hlo.reduce.name
-        return [node.name] if computes and node.name not in _SILENT else []
 
     def passing(self, start: int, stop: int) -> list[int]:
         """How many values pass from before each of some steps to it or beyond: of those that are made among
@@ -108,27 +122,30 @@ class Steps:
                 self._use(operand, used)
             used[value] = self.anywhere[value]
 
-    def constant(self, value: int) -> int:
-        """A number that equal constants have in common."""
-        if value not in self.made_of:
-            node = self.constants[value]
-            key = (self.kind(node), *map(self.constant, node.operands))
-            self.made_of[value] = self.numbers.setdefault(key, len(self.numbers))
-        return self.made_of[value]
-
     def flow(self, stretch: Stretch) -> Key:
-        """What two stretches have in common that do the same."""
-        names: dict[int, Hashable] = {v: ("made", n) for n, v in enumerate(stretch.values())}
-        names |= {value: ("from", number) for number, value in enumerate(stretch.inputs)}
+        """What two stretches have in common that do the same.
+
+        Values are numbers: by their remainder of three those that a stretch makes, those from outside and
+        what can be made anywhere. The kind of an operation says how many follow it.
+        """
+        names = {value: 3 * n for n, value in enumerate(stretch.values())}
+        names.update((value, 3 * n + 1) for n, value in enumerate(stretch.inputs))
         for value, node in stretch.again.items():
-            constant = value in self.constants
-            names[value] = ("constant", self.constant(value)) if constant else self._flow(node, names)
-        return tuple([self._flow(node, names) for node in stretch.nodes])
+            key = (self.kind(node), *[names[v] for v in node.operands])
+            names[value] = 3 * self.flows.setdefault(key, len(self.flows)) + 2
+        found, known = list[Hashable](), self.known
+        for node in stretch.nodes:
+            if node.regions:
+                found.append(self._flow(node, names))
+            else:
+                found.append(known[node.id] if node.id in known else self.kind(node))
+                found += [names[value] for value in node.operands]
+        return tuple(found)
 
     def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:
         regions = list[Key]()
         for region in node.regions:
-            inside = dict(names)
+            inside: dict[int, Hashable] = {value: names[value] for value in captured(node)}
             inside.update((value, ("argument", n)) for n, value in enumerate(region.args))
             flows = list[Key]()
             for place, inner in enumerate(region.nodes):

@@ -30,6 +30,8 @@ class Alike(Struct):
     named: Callable[[Operation], Hashable] = _name
     _numbers: dict[Attribute, int] = {}
     _seen: dict[int, tuple[Attribute, int]] = {}
+    _kinds: dict[Hashable, Hashable] = {}
+    """Kinds of operations by the ids of their attributes and types, which `_seen` keeps."""
 
     def number(self, attr: Attribute) -> int:
         """Equal for equal attributes, and for no others."""
@@ -46,15 +48,16 @@ class Alike(Struct):
         """Equal for operations that do the same to values of the same types."""
         if op.regions:
             return (self.key(op, lambda _: None), *[self.number(value.type) for value in op.operands])
-        number = self.number
-        used = op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
-        return (
-            self.named(op),
-            tuple([number(value.type) for value in used]),
-            tuple([number(result.type) for result in op.results]),
-            self._pairs(op.properties),
-            self._noted(op),
-        )
+        number, held, named = self.number, op.properties, self.named(op)
+        used = [value.type for value in op._operands]  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+        made = [result.type for result in op.results]
+        noted = self._noted(op)
+        same = (named, *map(id, used), None, *map(id, made), *held, *map(id, held.values()), noted)
+        known = self._kinds.get(same)
+        if known is None:
+            types = tuple([*map(number, used)]), tuple([*map(number, made)])
+            known = self._kinds[same] = (named, *types, self._pairs(held), noted)
+        return known
 
     def body(self, region: Region) -> Hashable:
         """Equal for bodies that do the same and use nothing from around them but what is the same value."""

@@ -26,12 +26,10 @@ from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.locations import location_of, source_of
 from shardc.planning.effort import Effort, counting, spend
+from shardc.rewrite.columns import Where
 
 Key = tuple[str, ...]
 """What an entry is kept under."""
-
-Place = Callable[[Location], Location]
-"""Says where something is in other words."""
 
 
 class Watched(Struct, frozen=True):
@@ -54,7 +52,7 @@ def written(
     module: ModuleOp,
     made: Watched,
     without: Collection[str] = (),
-    place: Place | None = None,
+    place: Where | None = None,
     seen: Callable[[Operation], kept_operations.Properties] = lambda op: op.properties,
 ) -> dict[str, Any]:
     """The entry: the module's attributes are all but those `without`, places what `place` says, properties
@@ -67,7 +65,7 @@ def written(
     }
 
 
-def taken(entry: dict[str, Any], module: ModuleOp, place: Place = lambda loc: loc) -> None:
+def taken(entry: dict[str, Any], module: ModuleOp, place: Where = lambda loc: loc) -> None:
     """Put what an entry has into the module in place of what is there; places are what `place` says."""
     block = module.body.block
     for op in list(block.ops):
@@ -78,19 +76,19 @@ def taken(entry: dict[str, Any], module: ModuleOp, place: Place = lambda loc: lo
     spend(entry["effort"])
 
 
-def said_of(warnings: Iterable[Diagnostic], place: Place | None = None) -> list[Any]:
+def said_of(warnings: Iterable[Diagnostic], place: Where | None = None) -> list[Any]:
     """Warnings as JSON."""
     pairs = ((w, place(w.loc) if place else w.loc) for w in warnings)
     return [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs]
 
 
-def say(said: Iterable[Any], place: Place = lambda loc: loc) -> None:
+def say(said: Iterable[Any], place: Where = lambda loc: loc) -> None:
     """Warn again."""
     for message, where, hint in said:
         warn(message, place(Location(*where)), hint)
 
 
-def placed_by(place: Place | None) -> Callable[[Attribute], Attribute]:
+def placed_by(place: Where | None) -> Callable[[Attribute], Attribute]:
     """What says for a location of any kind the place that it means; without `place` the location as it is."""
     return (lambda attr: source_of(place(location_of(attr)))) if place else (lambda attr: attr)
 

@@ -27,23 +27,23 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import Location
 from shardc.dialects import kept_operations
 from shardc.dialects.convert import dense
 from shardc.dialects.kept_attributes import Unkept
-from shardc.dialects.locations import location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.types import type_of
 from shardc.graph import Dense
 from shardc.graph.any_number import is_any
 from shardc.ops import hlo
+from shardc.rewrite.columns import Columns
 from shardc.rewrite.constants import constant_of
+from shardc.rewrite.folding.skeleton import FunctionNames, Skeleton
 from shardc.rewrite.kept_module import (
     Key,
     attributes_of,
@@ -62,43 +62,11 @@ WORTH = 500
 _VALUE = "value"
 
 
-class Columns(Struct):
-    """The columns of each line that are named, in order."""
-
-    of_line: Mapping[tuple[str | None, int], list[int]]
-
-    @staticmethod
-    def of(ops: Iterable[Operation]) -> Columns:
-        """Those of operations and of the arguments of their bodies."""
-        attrs = dict[int, Attribute]()
-        for op in ops:
-            attrs[id(op.location)] = op.location
-            blocks = [block for region in op.regions for block in region.blocks]
-            attrs.update((id(arg.location), arg.location) for block in blocks for arg in block.args)
-        found = dict[tuple[str | None, int], set[int]]()
-        for loc in map(location_of, attrs.values()):
-            found.setdefault((loc.file, loc.line), set()).add(loc.col)
-        return Columns({line: sorted(columns) for line, columns in found.items()})
-
-    def rank(self, loc: Location) -> Location:
-        """The place, with the rank of its column in place of that. LookupError if the program has it not."""
-        if not loc.file:
-            return loc
-        try:
-            rank = self.of_line[loc.file, loc.line].index(loc.col)
-        except ValueError:
-            raise LookupError from None
-        return structs.replace(loc, col=rank)
-
-    def place(self, loc: Location) -> Location:
-        """The place with this rank of a column."""
-        return structs.replace(loc, col=self.of_line[loc.file, loc.line][loc.col]) if loc.file else loc
-
-
 class Sought(Struct):
     """What a program is compiled to, as far as the folder has it.
 
-    That is the key, the distinct numbers of the program, its columns, and for each number which one it is.
+    That is the key, the distinct numbers of the program, its columns, for each number which one it is, and
+    the program without numbers and functions, unless it was not read.
     computed: the numbers that the last pass computed with or made, each with its place among the distinct
     ones; -1 for one that is not there. is_kept: whether the folder has what was made, for all numbers.
     """
@@ -107,6 +75,7 @@ class Sought(Struct):
     numbers: Sequence[Dense]
     columns: Columns
     which: Sequence[int]
+    skeleton: Skeleton | None = None
     computed: dict[str, int] = {}
     is_kept: bool = False
 
@@ -173,13 +142,18 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     distinct, which = told_apart(numbers.values())
     columns = Columns.of(ops)
     try:
-        seen = partial(_seen, numbers)
-        program = kept_operations.written(module.body.block.ops, placed_by(columns.rank), seen, back=False)
+        seen, named = partial(_seen, numbers), FunctionNames()
+        program = kept_operations.written(
+            module.body.block.ops, placed_by(columns.rank), seen, named, back=False
+        )
         attributes = attributes_of(module)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
-    told = digest(*said, text([attributes, titles(program), which]), text(program))
-    return Sought(("program", told), distinct, columns, which)
+    functions = [op for op in ops if named.stands_for(op)]
+    rest = digest(*said, text([attributes, titles(program)]), text(program))
+    told = digest(rest, text([which, [op.name for op in functions]]))
+    skeleton = Skeleton(rest, numbers, functions, columns)
+    return Sought(("program", told), distinct, columns, which, skeleton)
 
 
 def told_apart(numbers: Iterable[Dense]) -> tuple[list[Dense], list[int]]:

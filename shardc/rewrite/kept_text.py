@@ -28,8 +28,9 @@ from shardc.graph import Dense
 from shardc.graph.any_number import is_any
 from shardc.graph.types import DTYPES
 from shardc.options import Options
+from shardc.rewrite.columns import Columns
 from shardc.rewrite.kept_module import Key, Watched, said_of, say, text
-from shardc.rewrite.kept_program import Columns, Sought, content, told_apart
+from shardc.rewrite.kept_program import Sought, content, told_apart
 
 _CONSTANT = re.compile(
     r"^([ \t]*%[\w$.-]+ = stablehlo\.constant dense<)(-?\d+\.\d+(?:[eE][-+]?\d+)?)"

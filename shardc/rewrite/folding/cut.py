@@ -56,7 +56,7 @@ class Cut:
         self.reach = max(stack.reach, 1)
         self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2) + self._is_apart()
         self.count = max(0, stack.count - 2 * self.first)
-        self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
+        self.gone = {op for op, (_, layer) in stack.ops.items() if self.goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
         self.given = {place: argument for argument, place in stack.arguments.items()}
         self.returned = returned(function)
@@ -67,13 +67,14 @@ class Cut:
         self.functions = own_functions(stack.ops, stack.count, self.gone)
         """Those that layers which go have for themselves; None where others have such, or many."""
 
-    def _goes(self, layer: int) -> bool:
+    def goes(self, layer: int) -> bool:
+        """Whether a layer goes out."""
         return self.first <= layer < self.first + self.count
 
     def _place(self, value: SSAValue) -> Place | None:
         """The place of a value that goes."""
         place = self.stack.place(value)
-        return place if place is not None and self._goes(place[1]) else None
+        return place if place is not None and self.goes(place[1]) else None
 
     def _at(self, value: SSAValue, slot: Slot, layer: int) -> SSAValue | None:
         """What a value is in another layer."""
@@ -155,20 +156,20 @@ class Cut:
             self.count,
             tuple(self._argument(argument, number) for argument in self.arguments),
             tuple(self._result(index, left) for index in self.results),
-            tuple(() if place is None else (*place[0], self._shown(place[1])) for place in places),
+            tuple(() if place is None else (*place[0], self.shown(place[1])) for place in places),
             DictionaryAttr(_properties(self.function, self.arguments, self.results)),
             ArrayAttr([argument.location for argument in self.arguments]),
             ArrayAttr([StringAttr(argument.name_hint or "") for argument in self.arguments]),
-            self._numbers(),
+            ArrayAttr([ArrayAttr(map(value_of, row)) for row in self.numbers()]),
             self.functions or (),
         )
 
-    def _numbers(self) -> ArrayAttr[Attribute]:
-        """Of each slot of numbers those from the layer before the cut to the one after it."""
+    def numbers(self) -> list[list[Operation]]:
+        """Of each slot of numbers the constants from the layer before the cut to the one after it."""
         held = {place: op for op, place in self.stack.ops.items() if place[0][0] == NUMBERS}
         layers = range(self.first - 1, min(self.first + self.count + 1, self.stack.count))
         slots = sorted({slot for slot, _ in held})
-        return ArrayAttr([ArrayAttr([value_of(held[slot, layer]) for layer in layers]) for slot in slots])
+        return [[held[slot, layer] for layer in layers] for slot in slots]
 
     def _argument(self, argument: BlockArgument, number: dict[BlockArgument, int]) -> Border:
         place = self._place(argument)
@@ -180,14 +181,14 @@ class Cut:
         place, like = self._place(self.returned[index]), self._like(self.returned[index])
         return (left[index], -1) if place is None or like is None else (left[like], place[1])
 
-    def _shown(self, layer: int) -> int:
+    def shown(self, layer: int) -> int:
         """The number of a layer that stays, among those that do."""
         return layer if layer < self.first else layer - self.count
 
     def note(self, op: Operation, copy: Operation) -> None:
         """Note on the copy of an operation of the stack where it stands."""
         slot, layer = self.stack.ops[op]
-        note_places(copy, [((self.stack_number, *slot), self._shown(layer))])
+        note_places(copy, [((self.stack_number, *slot), self.shown(layer))])
         if layer == self.first - 1 and slot[0] != NUMBERS:
             copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
 

@@ -39,6 +39,9 @@ from shardc.rewrite.outline import CALL, GROUP, REASON, group_number, renumber_g
 FEW = 4
 """One layer of so many may have functions of its own, at most."""
 
+Row = list[tuple[str, int, bool]]
+"""Of the operations of a slot the name, the layer, and whether it may be another function than the others."""
+
 _NUMBER, _WORD = re.compile(r"#\d+"), re.compile(r"\w+")
 
 
@@ -50,15 +53,31 @@ def own_functions(
     rows: dict[Slot, list[Operation]] = defaultdict(list)
     for op, (slot, _) in ops.items():
         rows[slot].append(op)
+    apart = {slot: row for slot, row in rows.items() if len({op.name for op in row}) > 1}
+    return own_of({slot: row_of(row, ops, gone) for slot, row in apart.items()}, count)
+
+
+def row_of(row: Sequence[Operation], ops: Mapping[Operation, Place], gone: Container[Operation]) -> Row:
+    """What is to be known of the operations of a slot to tell which functions layers have for themselves."""
+    usual = next(op for op in row if op.name == _usual(op.name for op in row))
+    alone = GROUP not in usual.attributes
+    return [(op.name, ops[op][1], alone and op in gone and _call(op) == _call(usual)) for op in row]
+
+
+def own_of(rows: Mapping[Slot, Row], count: int) -> tuple[OwnFunction, ...] | None:
+    """The functions that layers have for themselves, of `count`; None where one has that may not."""
     found = list[OwnFunction]()
     for slot, row in rows.items():
-        if len(names := Counter(op.name for op in row)) > 1:
-            usual = next(op for op in row if op.name == names.most_common(1)[0][0])
-            own = [op for op in row if op.name != usual.name]
-            if GROUP in usual.attributes or any(op not in gone or _call(op) != _call(usual) for op in own):
-                return None
-            found += [OwnFunction(slot, ops[op][1], op.name) for op in own]
+        usual = _usual(name for name, _, _ in row)
+        own = [(name, layer, may) for name, layer, may in row if name != usual]
+        if not all(may for _, _, may in own):
+            return None
+        found += [OwnFunction(slot, layer, name) for name, layer, _ in own]
     return tuple(found) if FEW * len({each.layer for each in found}) <= count else None
+
+
+def _usual(names: Iterable[str]) -> str:
+    return Counter(names).most_common(1)[0][0]
 
 
 def _call(op: Operation) -> str:

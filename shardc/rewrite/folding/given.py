@@ -30,7 +30,8 @@ class Kind(Struct, frozen=True):
 class Given:
     """The kinds of values that operations outside of layers make of arguments and constants.
 
-    kind: equal for operations that do the same to values of the same types.
+    kind: equal for operations that do the same to values of the same types. asked: the operations whose kinds
+    were asked for, here or in what these were given to before; nothing depends on those of others.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class Given:
         alike: Alike,
         layered: Container[Operation],
         kind: Callable[[Operation], Hashable] | None = None,
+        asked: set[Operation] | None = None,
     ) -> None:
         self.alike, kind = alike, kind or alike.kind
+        self.asked = set[Operation]() if asked is None else asked
         self.kinds: dict[Operation, Kind] = {}
         self.arguments: dict[BlockArgument, Kind] = {}
         numbers: dict[Hashable, int] = {}
@@ -65,6 +68,7 @@ class Given:
         """The kind of a value: of an argument by its type and annotations, of a result by its operation and
         number. None of others."""
         if isinstance(value, OpResult):
+            self.asked.add(value.op)
             kind = self.kinds.get(value.op)
             return kind if kind is None or not value.index else None
         assert isinstance(value, BlockArgument)
@@ -72,6 +76,10 @@ class Given:
             number = self.alike.number(ArrayAttr([value.type, _annotations(value)]))
             self.arguments[value] = Kind(-1 - number, True)
         return self.arguments[value]
+
+    def has(self, value: SSAValue) -> bool:
+        """Whether the operation that makes a value has a kind, whichever that is."""
+        return isinstance(value, OpResult) and value.op in self.kinds
 
     def constant(self, value: SSAValue) -> int | None:
         """A number for a value that no argument goes into."""

@@ -25,9 +25,9 @@ program.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -37,12 +37,24 @@ from shardc.diagnostics import Location
 from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
+from shardc.graph import Dense
 from shardc.ops import hlo
+from shardc.rewrite.columns import Where
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.notes import has_own
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
-from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART
-from shardc.rewrite.kept_module import Key, attributes_of, placed_by, taken, text, titles, watched, written
+from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART, Place
+from shardc.rewrite.kept_module import (
+    Key,
+    attributes_of,
+    digest,
+    placed_by,
+    taken,
+    text,
+    titles,
+    watched,
+    written,
+)
 
 _ELSEWHERE = ("function", "locations", "names", "numbers", "functions")
 """What a folded module says of the whole one that only unfold-layers asks for."""
@@ -61,29 +73,49 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
     except Unkept:
         return None
-    return ("folded", *passes, text([said, titles(program)]), text(program))
+    return ("folded", digest(*passes, text([said, titles(program)]), text(program)))
 
 
 def take(key: Key, module: ModuleOp) -> bool:
     """Put into a module what was made of it before, and warn as then. False if nothing is kept."""
+    folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
+    return put(key, module, constants_of(module), numbers_of(module), folded)
+
+
+def put(
+    key: Key,
+    module: ModuleOp,
+    constants: list[str | None],
+    numbers: Mapping[Place, Dense],
+    notes: ArrayAttr[DictionaryAttr],
+    place: Where | None = None,
+) -> bool:
+    """Put into a module what was made before of a folded program with these constants, numbers and notes, and
+    warn as then; places are what `place` says. False if nothing is kept, or of a place that it does not know.
+    """
     entry = cache.get(*key)
     if entry is None:
         return False
     kept = json.loads(entry)
-    if not _as_equal(_constants(module), kept["constants"]) or (kept["told_apart"] and has_own(module)):
+    own = any("functions" in each.data for each in notes)
+    if not _as_equal(constants, kept["constants"]) or (kept["told_apart"] and own):
         return False
-    numbers, folded = numbers_of(module), module.attributes[FOLDED]
-    taken(kept, module)
+    if place is None:
+        taken(kept, module)
+    elif knows(place, [*_places(kept), *(where for _, where, _ in kept["said"])]):
+        taken(kept, module, place)
+    else:
+        return False
     for op, places in numbered(module):
         put_number(op, numbers[places[0]])
-    module.attributes[FOLDED] = folded
+    module.attributes[FOLDED] = notes
     return True
 
 
 @contextmanager
 def made(key: Key, module: ModuleOp) -> Generator[None]:
     """Keep what is made of a module meanwhile, if it is so whatever numbers the missing layers have."""
-    numbers, constants = numbers_of(module), _constants(module)
+    numbers, constants = numbers_of(module), constants_of(module)
     with watched() as found:
         yield
     of_numbers, of_functions = (
@@ -115,10 +147,31 @@ def _seen(op: Operation) -> dict[str, Attribute]:
     return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
 
 
-def _constants(module: ModuleOp) -> list[str | None]:
+def knows(place: Where, written: Iterable[list[Any]]) -> bool:
+    """Whether `place` says something of each of some places."""
+    try:
+        for each in written:
+            place(Location(*each))
+    except LookupError:
+        return False
+    return True
+
+
+def _places(kept: dict[str, Any]) -> list[list[Any]]:
+    return [
+        part["place"] for part in kept["program"]["attributes"] if isinstance(part, dict) and "place" in part
+    ]
+
+
+def constants_of(module: ModuleOp) -> list[str | None]:
     """The numbers of a program's constants, in order, with their dtypes; None of other arrays."""
     held = (constant_of(op.results[0]) for op in nested([module]) if op.name == hlo.constant.name)
-    return [None if each is None else f"{each.data.dtype} {each.data.tobytes().hex()}" for each in held]
+    return [None if each is None else written_number(each) for each in held]
+
+
+def written_number(number: Dense) -> str:
+    """Equal for equal numbers of one dtype."""
+    return f"{number.data.dtype} {number.data.tobytes().hex()}"
 
 
 def _as_equal(now: list[str | None], then: list[str | None]) -> bool:

@@ -77,14 +77,16 @@ class Folded(Struct, frozen=True):
                 "locations": self.locations,
                 "names": self.names,
                 **({"numbers": self.numbers} if len(self.numbers) else {}),
-                **({"functions": self._functions()} if self.functions else {}),
+                **({"functions": written_functions(self.functions)} if self.functions else {}),
             }
         )
 
-    def _functions(self) -> ArrayAttr[Attribute]:
-        places = (attribute_of("place", (*each.slot, each.layer)) for each in self.functions)
-        names = (StringAttr(each.name) for each in self.functions)
-        return ArrayAttr(ArrayAttr(pair) for pair in zip(places, names, strict=True))
+
+def written_functions(functions: Sequence[OwnFunction]) -> ArrayAttr[Attribute]:
+    """What is noted of functions that layers have for themselves."""
+    places = (attribute_of("place", (*each.slot, each.layer)) for each in functions)
+    names = (StringAttr(each.name) for each in functions)
+    return ArrayAttr(ArrayAttr(pair) for pair in zip(places, names, strict=True))
 
 
 def note(module: ModuleOp, stacks: Sequence[Folded]) -> None:

@@ -192,9 +192,10 @@ class Finder(Struct, dict=True):
 
     def _known(self, value: SSAValue, places: dict[Operation, Place]) -> tuple[Hashable, int | None]:
         """What a value is, and of which layer."""
-        kind = self.given.of(value)
+        number = any_number(value) if self.given.has(value) else None
+        kind = self.given.of(value) if number is None else number
         if kind is not None:
-            return any_number(value) or kind, None
+            return kind, None
         assert isinstance(value, OpResult)
         if value.op not in places:
             return value, None
@@ -207,10 +208,11 @@ class Finder(Struct, dict=True):
             return False
         relations = self.relations[slot] = list[Reading]()
         for row in zip(*(reads(op) for op, _ in each), strict=True):
-            different, kind = len(set(row)), self.given.of(row[0])
             if own_numbers(row, lambda number, op: op is each[number][0]):
                 relations.append(NUMBER)
-            elif any_number(row[0]) and any(self.given.of(value) != kind for value in row):
+                continue
+            different, kind = len(set(row)), self.given.of(row[0])
+            if any_number(row[0]) and any(self.given.of(value) != kind for value in row):
                 return False
             elif kind is None or different == 1:
                 relations.append(SAME if different == 1 else MOVES)

@@ -35,9 +35,13 @@ def stacks_of(block: Block, least: int, functions: bool = False) -> Iterator[Sta
     kind = {op: numbers.setdefault(alike.kind(op), len(numbers)) for op in ops}
     like = _of_functions(numbers) if functions else [*range(len(numbers))]
     steps = [op for op in ops if op.name != hlo.constant.name]
-    kinds, taken = [like[kind[op]] for op in steps], set[Operation]()
+    kinds, taken, asked = [like[kind[op]] for op in steps], set[Operation](), set[Operation]()
+
+    def given(layered: AbstractSet[Operation]) -> Given:
+        return Given(ops, alike, layered, kind.__getitem__, asked)
+
     while sum(op not in taken for op in steps) >= least:
-        stack = _stack(steps, kinds, lambda layered: Given(ops, alike, layered, kind.__getitem__), taken)
+        stack = _stack(steps, kinds, given, taken)
         if stack is None:
             return
         yield stack

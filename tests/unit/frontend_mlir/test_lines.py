@@ -167,3 +167,40 @@ def test_templates_are_per_text():
     read("func.func @main(%a: tensor<4xf32>) {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n  return\n}\n")
     with pytest.raises(ShardcError, match="not defined"):
         read("func.func @main() {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n  return\n}\n")
+
+
+ARGUMENTS = """sdy.mesh @m = <["a"=2]>
+func.func @main(%x: tensor<4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"a"}}]>}},
+                %y: tensor<4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"a"}}]>}},
+                %z: tensor<4xf32> {second}) -> tensor<4xf32> {{
+  return %z : tensor<4xf32>
+}}
+"""
+
+
+def test_equal_annotations_are_read_once():
+    module = read(ARGUMENTS.format(second='{sdy.sharding = #sdy.sharding<@m, [{"a"}]>}'))
+    function = list(module.body.block.ops)[1]
+    first, *others = [entry.data["sdy.sharding"] for entry in function.arg_attrs]
+    assert all(each is first for each in others)
+
+
+@pytest.mark.parametrize(
+    ("second", "read_as"),
+    [
+        ('{a.b = "}", c.d = 2 : i32}', ["a.b", "c.d"]),
+        ('{a.b = {c = {d = "{"}}}', ["a.b"]),
+        ('{a.b = 1 : i32, // }\n  c.d = "\\22"}', ["a.b", "c.d"]),
+        ("{}", []),
+    ],
+)
+def test_braces_of_any_annotations(second, read_as):
+    function = list(read(ARGUMENTS.format(second=second)).body.block.ops)[1]
+    assert [*function.arg_attrs.data[2].data] == read_as
+
+
+def test_an_error_in_the_last_annotation():
+    wrong = ARGUMENTS.format(second='{sdy.sharding = #sdy.sharding<@m, [{"a"]>}')
+    with pytest.raises(ShardcError) as caught:
+        read(wrong, "t.mlir")
+    assert caught.value.diagnostic.loc.line == 4
