@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any
 
@@ -160,17 +160,24 @@ def automatic(mesh: AnyMesh) -> AnyMesh:
     return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
 
 
-def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> AnyMesh:
-    """The mesh that a program runs on: the user's own, where it is known.
+def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[AnyMesh, AnyMesh | None]:
+    """The mesh that a program runs on, and the user's mesh where that has other axes; None where it has not.
 
-    The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh may have other ones. Where the
-    program cuts an axis of the user's into several, the devices keep their order. Meshes with
-    devices come first.
+    The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh, where it is known, may have
+    other ones. Where the program cuts an axis of the user's into several, the devices keep their order.
+    Of the known meshes, the one that is set comes first; those with devices come before those without.
     """
     own = emitted()
-    for mesh in sorted(known, key=lambda mesh: not isinstance(mesh, Mesh)):
-        if dict(mesh.shape) == dict(own.shape) and mesh.axis_names == own.axis_names:
-            return mesh
-        if isinstance(mesh, Mesh) and mesh.size == own.size:
-            return Mesh(mesh.devices.reshape(own.devices.shape), own.axis_names)
-    return own
+    fits = [mesh for mesh in known if mesh.size == own.size]
+    if not fits:
+        return own, None
+    fits.sort(key=lambda mesh: not isinstance(mesh, Mesh))
+    alike = [mesh for mesh in fits if tuple(mesh.shape.items()) == tuple(own.shape.items())]
+    return alike[0] if alike else cut(fits[0], own.shape), None if fits[0] in alike else fits[0]
+
+
+def cut(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
+    """The same devices in the same order, on these axes."""
+    if isinstance(mesh, Mesh):
+        return Mesh(mesh.devices.reshape(tuple(axes.values())), tuple(axes))
+    return AbstractMesh(tuple(axes.values()), tuple(axes))
