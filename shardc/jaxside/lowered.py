@@ -25,9 +25,9 @@ from shardc.jaxside.definition import at_definition
 from shardc.jaxside.leaves import is_key
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
+from shardc.jaxside.own_mesh import Lying, on_own_mesh
 from shardc.jaxside.partitioned import own_partitions_left_out
-from shardc.jaxside.parts_of_axes import Lying, on_parts_of_axes
-from shardc.jaxside.placement import AnyMesh, abstract, cut, meshes_in, on_devices, with_mesh
+from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_axes, on_devices, with_mesh
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options
@@ -153,8 +153,9 @@ class Lowered(Struct, frozen=True, dict=True):
         if sharding is None:
             return None
         sizes = dict(sharding.mesh.axes)
-        known = [mesh for mesh in self._meshes if mesh is not None and mesh.axis_names == tuple(sizes)]
-        mesh = known[0] if known else cut(self.device_mesh, sizes)
+        known = [self.whole_mesh or self.device_mesh, self.device_mesh]
+        fits = [mesh for mesh in known if mesh.axis_names == tuple(sizes)]
+        mesh = fits[0] if fits else on_axes(self.device_mesh, sizes)
         entries = [_entry(dim, sharding.mesh) for dim in sharding.dims]
         while entries and entries[-1] is None:
             entries.pop()  # as JAX writes the shardings of results
@@ -178,7 +179,7 @@ class Lowered(Struct, frozen=True, dict=True):
 
     @property
     def whole_mesh(self) -> AnyMesh | None:
-        """The user's mesh where the program's has its axes in parts."""
+        """The user's mesh where the program runs on another: of parts of its axes, or none explicit."""
         return self._meshes[1]
 
     @cached_property
@@ -194,7 +195,7 @@ class Lowered(Struct, frozen=True, dict=True):
             return main
         types = jax.tree.leaves(self.results)
         results = [self._on_whole_mesh(*each) for each in zip(self.program.results, types, strict=True)]
-        return on_parts_of_axes(main, self.device_mesh, self.whole_mesh, results)
+        return on_own_mesh(main, self.device_mesh, self.whole_mesh, results)
 
     def stay_on_devices(self) -> None:
         """From now on the program runs on `device_mesh`; by itself it runs on the first devices there are."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
-from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Sharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax_equations import equations
@@ -161,7 +162,7 @@ def automatic(mesh: AnyMesh) -> AnyMesh:
 
 
 def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[AnyMesh, AnyMesh | None]:
-    """The mesh that a program runs on, and the user's mesh where that has other axes; None where it has not.
+    """The mesh that a program runs on, and the user's where that has other or explicit axes, None where not.
 
     The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh, where it is known, may have
     other ones. Where the program cuts an axis of the user's into several, the devices keep their order.
@@ -173,11 +174,21 @@ def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[A
         return own, None
     fits.sort(key=lambda mesh: not isinstance(mesh, Mesh))
     alike = [mesh for mesh in fits if tuple(mesh.shape.items()) == tuple(own.shape.items())]
-    return alike[0] if alike else cut(fits[0], own.shape), None if fits[0] in alike else fits[0]
+    is_same = fits[0] in alike and AxisType.Explicit not in fits[0].axis_types
+    return on_axes(alike[0] if alike else fits[0], own.shape), None if is_same else fits[0]
 
 
-def cut(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
-    """The same devices in the same order, on these axes."""
+def on_axes(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
+    """The same devices in the same order, on these axes, none of which is explicit.
+
+    Of a mesh that tells no devices they are those of the mesh that is set: JAX lowers a program on other axes
+    than those only with its devices.
+    """
+    sizes, names = tuple(axes.values()), tuple(axes)
+    given: Any = import_module("jax._src.mesh").get_concrete_mesh()
+    is_other = (mesh.axis_sizes, mesh.axis_names) != (sizes, names)
+    if is_other and isinstance(mesh, AbstractMesh) and given is not None and given.shape == mesh.shape:
+        mesh = given
     if isinstance(mesh, Mesh):
-        return Mesh(mesh.devices.reshape(tuple(axes.values())), tuple(axes))
-    return AbstractMesh(tuple(axes.values()), tuple(axes))
+        return Mesh(mesh.devices.reshape(sizes), names)
+    return AbstractMesh(sizes, names)

@@ -1,11 +1,12 @@
-"""Programs on a mesh whose axes are parts of those of the user's mesh.
+"""Programs on a mesh of their own, beside the user's: with axes in parts, or with axes that are not explicit.
 
     data=2, model=4  ->  data=2, model_0=2, model_1=2, of the same devices
 
 JAX takes a shard_map on the mesh that is set alone, and arrays alone whose types name that mesh or none. So
 the program's mesh is set while JAX traces the program. What types of arguments say of the user's mesh, whose
-axes are explicit then, is left out, and results are on the user's mesh again. A result over parts of axes
-stays on the program's mesh where no mesh is set; another one cannot say it, and the parts are gathered.
+axes are explicit then, is left out: options may state other shardings than those. Results are on the user's
+mesh again. One over parts of axes stays on the program's mesh where no mesh is set; the user's mesh cannot
+say it, and the parts are gathered.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Lying(Struct, frozen=True):
     sent: int = 0
 
 
-def on_parts_of_axes(
+def on_own_mesh(
     main: Callable[..., Any], own: AnyMesh, whole: AnyMesh, results: Sequence[Lying | None]
 ) -> Callable[..., Any]:
     """The function `main`, which runs on the mesh `own`, of arrays on the mesh `whole`.
@@ -71,11 +72,19 @@ def _lying(number: int, array: Any, lying: Lying, whole: AnyMesh) -> Any:
     if lying.sent:
         type = jax.typeof(array).str_short()
         warn(GATHERED.format(number=number, type=type, spec=lying.spec, sent=lying.sent))
-    if AxisType.Explicit in whole.axis_types:
-        return jax.sharding.reshard(array, lying.spec)
-    if lying.sent:
-        array = jax.lax.with_sharding_constraint(array, NamedSharding(whole, lying.spec))
-    return jax.sharding.reshard(array, PartitionSpec())
+    laid = jax.sharding.reshard(array, _of_axes(AxisType.Explicit, lying.spec, whole))
+    if not lying.sent or AxisType.Auto not in whole.axis_types:
+        return laid
+    rest = NamedSharding(whole, _of_axes(AxisType.Auto, lying.spec, whole))
+    return jax.lax.with_sharding_constraint(laid, rest)
+
+
+def _of_axes(axis_type: AxisType, spec: PartitionSpec, mesh: AnyMesh) -> PartitionSpec:
+    """What a spec says of axes of a type: the types of arrays tell how they lie over explicit ones alone."""
+    chosen = {name for name, each in zip(mesh.axis_names, mesh.axis_types, strict=True) if each == axis_type}
+    named: list[Any] = [entry if isinstance(entry, tuple) else (entry,) for entry in spec]
+    kept = [tuple(name for name in names if name in chosen) for names in named]
+    return PartitionSpec(*(names or None for names in kept))
 
 
 def _without_devices(mesh: AnyMesh) -> AbstractMesh:

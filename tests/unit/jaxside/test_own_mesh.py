@@ -1,4 +1,4 @@
-"""Programs whose mesh has the axes of the user's in parts, where that is set or types of arrays name it."""
+"""Programs whose mesh is not the user's, where that is set or types of arrays name it."""
 
 from __future__ import annotations
 
@@ -84,6 +84,66 @@ def test_explicit_axes(pod, draw, is_set):
         assert f(x).sharding == plain(x).sharding
         if is_set:
             assert jax.jit(lambda x: f(x) * 2)(x).sharding == plain(x).sharding
+
+
+@pytest.fixture
+def explicit(pod):
+    """The mesh as jax.make_mesh makes it, which is set."""
+    with jax.set_mesh(pod.explicit):
+        yield pod.explicit
+
+
+@pytest.mark.parametrize("is_exchanged", [True, False])
+def test_explicit_axes_in_other_functions(explicit, draw, is_exchanged):
+    """The function names axes only, and JAX traces around it: nothing tells the devices but what is set."""
+    x, xs = (sharding.reshard(draw(*n, 16, 8), P(*(None,) * len(n), "data", "model")) for n in ((), (3,)))
+    spec = P("model", "data") if is_exchanged else P("data", "model")
+
+    def plain(x):
+        return sharding.reshard(jnp.sin(x) * 2, spec)
+
+    def uses(f):
+        def turn(carry, _):
+            return sharding.reshard(f(carry), P("data", "model")), None
+
+        return (
+            jax.jit(lambda x: f(x) * 2)(x),
+            jax.vmap(f)(xs),
+            jax.grad(lambda x: (f(x) ** 2).sum())(x),
+            lax.scan(turn, x, None, 2)[0],
+        )
+
+    f = shardc.jit(plain)
+    assert is_cut(f, x) == is_exchanged
+    mine, theirs = uses(f), uses(plain)
+    same(mine, theirs)
+    assert [one.sharding for one in mine] == [one.sharding for one in theirs]
+
+
+def test_specs_of_explicit_axes(explicit, draw):
+    """Options say how arrays lie that come from elsewhere; their types say nothing of it."""
+    x, w = draw(16, 8), draw(8, 32)
+    specs = P("data"), P(None, "model")
+    mine, theirs = (
+        jit(lambda x, w: jnp.tanh(x @ w), in_shardings=specs)(x, w) for jit in (shardc.jit, jax.jit)
+    )
+    same(mine, theirs)
+    assert mine.sharding == theirs.sharding
+
+
+def test_axes_of_which_some_are_explicit(pod, draw):
+    """Where they are, JAX says of scalars in sorts and reductions that they are whole over those."""
+    types = sharding.AxisType.Explicit, sharding.AxisType.Auto
+    mesh = Mesh(pod.mesh.devices, pod.mesh.axis_names, axis_types=types)
+    x = jax.device_put(draw(16, 8), NamedSharding(mesh, P("data", "model")))
+
+    def plain(x):
+        return jnp.sort(x, 1), jnp.argmax(x, 1), lax.top_k(x, 2)[0], jnp.sin(x), jnp.reshape(x, (16, 2, 4))
+
+    with jax.set_mesh(mesh):
+        mine, theirs = shardc.jit(plain)(x), jax.jit(plain)(x)
+        same(mine, theirs)
+        assert mine[3].sharding == x.sharding
 
 
 def test_a_result_over_parts_of_axes(auto, draw):
