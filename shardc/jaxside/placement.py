@@ -174,8 +174,9 @@ def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[A
         return own, None
     fits.sort(key=lambda mesh: not isinstance(mesh, Mesh))
     alike = [mesh for mesh in fits if tuple(mesh.shape.items()) == tuple(own.shape.items())]
-    is_same = fits[0] in alike and AxisType.Explicit not in fits[0].axis_types
-    return on_axes(alike[0] if alike else fits[0], own.shape), None if is_same else fits[0]
+    plain = [mesh for mesh in alike if AxisType.Explicit not in mesh.axis_types]
+    mesh = plain[0] if plain else on_axes((alike or fits)[0], own.shape)
+    return mesh, None if fits[0] in plain else fits[0]
 
 
 def on_axes(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
