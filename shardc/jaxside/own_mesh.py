@@ -5,8 +5,8 @@
 JAX takes a shard_map on the mesh that is set alone, and arrays alone whose types name that mesh or none. So
 the program's mesh is set while JAX traces the program. What types of arguments say of the user's mesh, whose
 axes are explicit then, is left out: options may state other shardings than those. Results are on the user's
-mesh again. One over parts of axes stays on the program's mesh where no mesh is set; the user's mesh cannot
-say it, and the parts are gathered.
+mesh again. One over parts of axes stays on the program's mesh where no mesh is set and no axis is explicit;
+elsewhere the parts are gathered, with a warning, since the user's mesh cannot say it.
 """
 
 from __future__ import annotations
