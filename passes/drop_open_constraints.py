@@ -11,7 +11,8 @@ becomes
 
 JAX writes one after every operation of a shard_map that is manual over some axes only, and one without
 dimensions after every operation on scalars there, which goes too; also in the regions of reductions and
-sorts, where it would hide what they compute.
+sorts, where it would hide what they compute. There JAX says of scalars that they are whole over the axes of a
+mesh that are explicit, where others are not (`<@mesh, [], replicated={"data"}>`), which says nothing either.
 """
 
 from __future__ import annotations
@@ -41,19 +42,23 @@ class DropOpenConstraints(GraphPass):
 
 
 def _says_nothing(op: ShardingConstraintOp) -> bool:
-    sharding = op.sharding.data
-    if sharding.replicated or sharding.unreduced or PARTIAL in op.attributes:
+    sharding, around = op.sharding.data, _around(op)
+    if sharding.unreduced or PARTIAL in op.attributes:
+        return False
+    if not sharding.dims and around is not None and not isinstance(around, ManualComputationOp):
+        return True  # a scalar of a reduction or sort is nowhere, also where it is said to be whole
+    if sharding.replicated:
         return False
     if not sharding.dims:
-        return _is_per_device(op)
+        return around is not None
     return all(dim.open and not dim.axes and dim.priority is None for dim in sharding.dims)
 
 
-def _is_per_device(op: Operation) -> bool:
-    """Whether an operation stands in per-device code, or in a region over scalars."""
+def _around(op: Operation) -> Operation | None:
+    """What an operation stands in: per-device code, or the operation whose region is over scalars."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
         if isinstance(parent, ManualComputationOp) or not has(parent.name, Trait.REGION):
-            return True
+            return parent
         parent = parent.parent_op()
-    return False
+    return None

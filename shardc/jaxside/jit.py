@@ -225,7 +225,7 @@ class Jitted:
             in_types = ambient or any(map(lies_on_a_mesh, traced.jaxpr.in_avals))
             stated = self._stated if in_types else tuple(map(automatic, self._stated))
             known = (*stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
-            known = (*known, ambient) if ambient else known
+            known = (ambient, *known) if ambient else known
             self._programs[key] = self._compiler.compile(traced, known, captured)
         return self._programs[key]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
 from msgspec import Struct
 from msgspec.structs import replace as changed
@@ -22,10 +22,12 @@ from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.calling import with_caller
 from shardc.jaxside.constants import large_constants
 from shardc.jaxside.definition import at_definition
+from shardc.jaxside.leaves import is_key
 from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
+from shardc.jaxside.own_mesh import Lying, on_own_mesh
 from shardc.jaxside.partitioned import own_partitions_left_out
-from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices, with_mesh
+from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_axes, on_devices, with_mesh
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options
@@ -150,17 +152,38 @@ class Lowered(Struct, frozen=True, dict=True):
     def _named(self, sharding: Sharding | None) -> NamedSharding | None:
         if sharding is None:
             return None
-        mesh, sizes = self.device_mesh, dict(sharding.mesh.axes)
-        if isinstance(mesh, JaxMesh) and mesh.axis_names != tuple(sizes):
-            mesh = JaxMesh(mesh.devices.reshape(tuple(sizes.values())), tuple(sizes))
+        sizes = dict(sharding.mesh.axes)
+        known = [self.whole_mesh or self.device_mesh, self.device_mesh]
+        fits = [mesh for mesh in known if mesh.axis_names == tuple(sizes)]
+        mesh = fits[0] if fits else on_axes(self.device_mesh, sizes)
         entries = [_entry(dim, sharding.mesh) for dim in sharding.dims]
         while entries and entries[-1] is None:
             entries.pop()  # as JAX writes the shardings of results
         return NamedSharding(mesh, PartitionSpec(*entries))
 
-    @cached_property
+    def _on_whole_mesh(self, sharding: Sharding | None, type: Any) -> Lying | None:
+        """How a result lies on `whole_mesh`; None where it is split over another mesh."""
+        named = self._named(sharding)
+        if sharding is None or named is None:
+            return Lying(PartitionSpec())
+        if named.mesh != self.whole_mesh:
+            return None
+        plain = jax.eval_shape(jax.random.key_data, type) if is_key(type) else type
+        whole, own = prod(named.shard_shape(plain.shape)), prod(sharding.local_shape(plain.shape))
+        return Lying(named.spec, (whole - own) * plain.dtype.itemsize)
+
+    @property
     def device_mesh(self) -> AnyMesh:
         """The mesh that the program runs on."""
+        return self._meshes[0]
+
+    @property
+    def whole_mesh(self) -> AnyMesh | None:
+        """The user's mesh where the program runs on another: of parts of its axes, or none explicit."""
+        return self._meshes[1]
+
+    @cached_property
+    def _meshes(self) -> tuple[AnyMesh, AnyMesh | None]:
         return on_devices(self.program.module.mesh, self.known)
 
     @cached_property
@@ -168,7 +191,11 @@ class Lowered(Struct, frozen=True, dict=True):
         """The emitted program's `main` of the function's arguments, on the devices of the user's mesh."""
         main = own_main(self.program)
         self.stay_on_devices()
-        return main
+        if self.whole_mesh is None:
+            return main
+        types = jax.tree.leaves(self.results)
+        results = [self._on_whole_mesh(*each) for each in zip(self.program.results, types, strict=True)]
+        return on_own_mesh(main, self.device_mesh, self.whole_mesh, results)
 
     def stay_on_devices(self) -> None:
         """From now on the program runs on `device_mesh`; by itself it runs on the first devices there are."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
-from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Sharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax_equations import equations
@@ -160,17 +161,35 @@ def automatic(mesh: AnyMesh) -> AnyMesh:
     return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
 
 
-def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> AnyMesh:
-    """The mesh that a program runs on: the user's own, where it is known.
+def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[AnyMesh, AnyMesh | None]:
+    """The mesh that a program runs on, and the user's where that has other or explicit axes, None where not.
 
-    The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh may have other ones. Where the
-    program cuts an axis of the user's into several, the devices keep their order. Meshes with
-    devices come first.
+    The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh, where it is known, may have
+    other ones. Where the program cuts an axis of the user's into several, the devices keep their order.
+    Of the known meshes, the one that is set comes first; those with devices come before those without.
     """
     own = emitted()
-    for mesh in sorted(known, key=lambda mesh: not isinstance(mesh, Mesh)):
-        if dict(mesh.shape) == dict(own.shape) and mesh.axis_names == own.axis_names:
-            return mesh
-        if isinstance(mesh, Mesh) and mesh.size == own.size:
-            return Mesh(mesh.devices.reshape(own.devices.shape), own.axis_names)
-    return own
+    fits = [mesh for mesh in known if mesh.size == own.size]
+    if not fits:
+        return own, None
+    fits.sort(key=lambda mesh: not isinstance(mesh, Mesh))
+    alike = [mesh for mesh in fits if tuple(mesh.shape.items()) == tuple(own.shape.items())]
+    plain = [mesh for mesh in alike if AxisType.Explicit not in mesh.axis_types]
+    mesh = plain[0] if plain else on_axes((alike or fits)[0], own.shape)
+    return mesh, None if fits[0] in plain else fits[0]
+
+
+def on_axes(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
+    """The same devices in the same order, on these axes, none of which is explicit.
+
+    Of a mesh that tells no devices they are those of the mesh that is set: JAX lowers a program on other axes
+    than those only with its devices.
+    """
+    sizes, names = tuple(axes.values()), tuple(axes)
+    given: Any = import_module("jax._src.mesh").get_concrete_mesh()
+    is_other = (mesh.axis_sizes, mesh.axis_names) != (sizes, names)
+    if is_other and isinstance(mesh, AbstractMesh) and given is not None and given.shape == mesh.shape:
+        mesh = given
+    if isinstance(mesh, Mesh):
+        return Mesh(mesh.devices.reshape(sizes), names)
+    return AbstractMesh(sizes, names)

@@ -64,3 +64,23 @@ def test_from_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     )
     assert shardc([str(program), "--emit", "shard"]) == 0
     assert "return x + x" in capsys.readouterr().out.replace("arg0", "x")
+
+
+EMPTY = """sdy.mesh @m = <["x"=4]>
+func.func @main(%x: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<0x8xf32>, tensor<3x0x2xi32>) {
+  %table = stablehlo.constant dense<> : tensor<0x2xf32>
+  %none = stablehlo.constant dense<> : tensor<3x0x2xi32>
+  %0 = stablehlo.dot_general %table, %x, contracting_dims = [1] x [1]
+    : (tensor<0x2xf32>, tensor<8x2xf32>) -> tensor<0x8xf32>
+  return %0, %none : tensor<0x8xf32>, tensor<3x0x2xi32>
+}
+"""
+
+
+def test_constants_without_elements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, emitted = tmp_path / "empty.mlir", tmp_path / "empty.shard"
+    program.write_text(EMPTY)
+    assert shardc([str(program), "--emit", "shard", "-o", str(emitted)]) == 0
+    assert shardc([str(emitted), "--run"]) == 0
+    assert "result 1: i32[3, 0, 2], as written" in capsys.readouterr().out

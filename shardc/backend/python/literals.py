@@ -90,8 +90,13 @@ def filled(literal: Expr, type: TensorType, target: Target) -> Expr:
 
 
 def array(value: Dense, dtype: str, target: Target) -> Expr:
-    """jnp.array([1, 2], jnp.int32), or the bytes of a large array that is no mask of a triangle."""
+    """jnp.array([1, 2], jnp.int32), or the bytes of a large array that is no mask of a triangle.
+
+    One without elements, whose list would not say its shape, is jnp.zeros((0, 2), jnp.int32).
+    """
     data = value.array()
+    if data.size == 0:
+        return call(f"{target.xp}.zeros", integers(data.shape), target.dtype(dtype))
     if data.size > _WRITTEN_OUT:
         return _triangle(data, dtype, target) or _encoded(np.ascontiguousarray(data), dtype, target)
     rows = data.reshape(-1, data.shape[-1]) if data.ndim > 1 else data[:0]

@@ -54,7 +54,9 @@ def filled(literal: Expr, type: TensorType) -> Expr:
 
 
 def array(value: Dense, dtype: str) -> Expr:
-    """array([[1, 2], [3, 4]], dtype=i32)"""
+    """array([[1, 2], [3, 4]], dtype=i32), or zeros((0, 2), dtype=i32), whose list would not say the shape."""
+    if value.data.size == 0:
+        return call("zeros", sizes(value.shape), keyword("dtype", dtype))
     return call("array", _nested(value.array(), dtype), keyword("dtype", dtype))
 
 

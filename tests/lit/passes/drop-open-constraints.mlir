@@ -33,3 +33,20 @@ func.func @scalar(%x: tensor<f32>) -> tensor<f32> {
   %0 = sdy.sharding_constraint %x <@m, []> : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// A scalar in a region over scalars is nowhere, also where it is said to be whole over some axes.
+// CHECK-LABEL: @whole_over_explicit_axes
+// CHECK: stablehlo.sort
+// CHECK-NEXT: ^{{.*}}(%[[A:.*]]: tensor<f32>, %[[B:.*]]: tensor<f32>):
+// CHECK-NEXT: stablehlo.compare LT, %[[A]], %[[B]]
+// CHECK: sdy.sharding_constraint %{{.*}} <@m, [], replicated={"x"}>
+func.func @whole_over_explicit_axes(%x: tensor<8xf32>, %s: tensor<f32>) -> (tensor<8xf32>, tensor<f32>) {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %2 = sdy.sharding_constraint %p <@m, [], replicated={"x"}> : tensor<f32>
+    %3 = stablehlo.compare LT, %2, %q, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = sdy.sharding_constraint %s <@m, [], replicated={"x"}> : tensor<f32>
+  return %0, %1 : tensor<8xf32>, tensor<f32>
+}

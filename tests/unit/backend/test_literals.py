@@ -48,3 +48,9 @@ def test_long_rows_of_numbers_share_lines():
     writer.statement("table = ", array(Dense(data, data.shape), "f32", TARGET))
     assert text.endswith(".reshape((8, 8))") and len(writer.text().splitlines()) < 20
     assert again(np.arange(4.0).reshape(2, 2), "f64")[0] == "np.array([[0.0, 1.0], [2.0, 3.0]], np.float64)"
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3, 0, 2), (0, 100)])
+def test_shapes_without_elements(shape):
+    data = np.zeros(shape, np.float32)
+    np.testing.assert_array_equal(again(data, "f32")[1], data, strict=True)

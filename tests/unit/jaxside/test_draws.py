@@ -327,3 +327,15 @@ def test_a_sort_by_other_bits_stays_as_it_is(pod, key):
 
     text = drawn(lambda k: jax.jit(shuffle)(k, jnp.arange(24)), pod, key, out=pod.way())
     assert "jax.random.permutation" not in text
+
+
+def test_one_condition_for_all_of_what_is_indexed(pod, key):
+    """A scalar chooses among draws that are indices, whose reads need no bounds where they are known."""
+
+    def chosen(k, x):
+        drawn = random.categorical(k, jnp.zeros((3, 6)))
+        least = jax.lax.clamp(jnp.int32(1), drawn, drawn[0])
+        picked = jnp.where(drawn[0] > 1, drawn, least * 0)
+        return jnp.take_along_axis(picked, jnp.resize(picked, (3,)) % 3, axis=0), x
+
+    drawn(chosen, pod, key, pod.put(np.ones((8, 2), np.float32), "data"), out=(pod.way(), pod.way("data")))

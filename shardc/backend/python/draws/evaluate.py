@@ -131,7 +131,7 @@ class Evaluation:
             return special(self, node, known, at)
         if not has(node.name, Trait.ELEMENTWISE) or node.regions:
             raise Unknown
-        operands = [known[value](at) for value in node.operands]
+        operands = [known[value](at if self.shape(value) else ()) for value in node.operands]
         name = node.name
         if name == hlo.compare.name:
             name = f"{name} {node.attrs['comparison_direction']}"
