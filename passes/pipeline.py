@@ -27,7 +27,8 @@ from shardc.rewrite.folding.places import NOTED
 
 
 class Entry(Struct, frozen=True):
-    """A pass on the way to a stage. One that is `by_option` runs only where there are options for it.
+    """A pass on the way to a stage. One that is `by_option` runs only where there are options for it, and
+    looks across layers, unless it is `layerwise`.
 
     The pass `join-slices` is the class JoinSlices of passes/join_slices.py.
     """
@@ -35,6 +36,7 @@ class Entry(Struct, frozen=True):
     stage: str
     name: str
     by_option: bool = False
+    layerwise: bool = False
 
     def load(self) -> type[GraphPass]:
         """Import the pass."""
@@ -76,6 +78,7 @@ PIPELINE = (
     Entry("local", "overlap", by_option=True),
     Entry("local", "combine-collectives", by_option=True),
     Entry("local", "stage-collectives", by_option=True),
+    Entry("local", "stack-exchanges", by_option=True, layerwise=True),
     Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),
@@ -194,12 +197,13 @@ class _Run(Struct, frozen=True):
     def folding(self, entries: Sequence[Entry]) -> None:
         """Run all, with few of many equal layers from FOLDING's first to its last.
 
-        Passes that are by option look across layers, at which collectives can wait for which: the layers are
-        put back before the first of them. Where layers that are equal have become unlike on the way, those
-        that are equal but for functions count as different; where none are, all layers go that way.
+        Most passes that are by option look across layers, at which collectives can wait for which: the layers
+        are put back before the first that does. Where layers that are equal have become unlike on the way,
+        those that are equal but for functions count as different; where none are, all layers go that way.
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
-        across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
+        looks = (place for place, entry in enumerate(entries) if entry.by_option and not entry.layerwise)
+        across = next(looks, None)
         unfolds, after = entries[after], after if across is None else across
         self.plainly(entries[:at])
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
