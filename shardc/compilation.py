@@ -69,7 +69,8 @@ def _combined(options: Options, machine: Machine | None) -> Mapping[str, Mapping
 def _stacked(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
     """What the options say to the pass stack-exchanges, if it is to run: on JAX's programs, unless memory is
     bound, since a device holds all of a stack at once."""
-    if options.target != "jax" or options.combine == 0 or options.memory is not None:
+    bound = options.memory is not None or options.memory_limit is not None
+    if options.target != "jax" or options.combine == 0 or bound:
         return {}
     limit = {} if options.combine is None else {"bytes": options.combine}
     return {"stack-exchanges": {**limit, "machine": machine}}

@@ -43,7 +43,12 @@ def test_no_machine_takes_longer(machine: str):
 
 
 @pytest.mark.parametrize(
-    "options", [{"combine": 0}, {"combine": 1000}, {"memory": 1 << 20}, {"target": "numpy"}], ids=str
+    "options",
+    [
+        *({"combine": 0}, {"combine": 1000}),
+        *({"memory": 1 << 20}, {"memory_limit": 1 << 20}, {"target": "numpy"}),
+    ],
+    ids=str,
 )
 def test_options_leave_them_apart(options):
     """A thousand bytes are less than two arrays."""
