@@ -26,7 +26,7 @@ it is in one piece, they are sent as one only on a machine whose latency takes l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -66,18 +66,23 @@ class StackExchanges(GraphPass):
             return False
         with collecting():
             known = shared.varying()
+        groups = [group for code in _code(graph, known) for group in self._worth_it(graph, code)]
+        for group in groups:
+            _move(shared.snapshot(), group)
+        return bool(groups)
+
+    def _worth_it(self, graph: Graph, code: _Code) -> Iterator[_Group]:
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
-        changed = False
-        for function in graph.functions.values():
-            for code in (node for node in walk(function.body) if node.id in known):
-                types = known[code.id]
-                for region in _regions(code.regions[0]):
-                    stages = Stages(machine, types.parts.mesh) if machine and machine.has_latency else None
-                    for group in _groups(graph, types, region, self.bytes):
-                        if _pays(graph, group, stages):
-                            _move(shared.snapshot(), group)
-                            changed = True
-        return changed
+        stages = Stages(machine, code.types.parts.mesh) if machine and machine.has_latency else None
+        for region in code.regions:
+            yield from (g for g in _groups(graph, code.types, region, self.bytes) if _pays(graph, g, stages))
+
+
+class _Code(Struct, frozen=True):
+    """Per-device code: the types of its values, and its regions."""
+
+    types: VaryingTypes
+    regions: list[Region]
 
 
 class _Exchange(Struct, frozen=True):
@@ -103,11 +108,14 @@ def _few(graph: Graph, region: Region) -> bool:
     return len(found) == len(set(found))
 
 
-def _regions(body: Region) -> Iterator[Region]:
-    """A body, and the bodies of the loops and branches in it."""
-    yield body
-    for node in walk(body):
-        yield from node.regions
+def _code(graph: Graph, known: Mapping[int, VaryingTypes]) -> Iterator[_Code]:
+    """All of a module: bodies, and the bodies of the loops and branches in them."""
+    for function in graph.functions.values():
+        for node in walk(function.body):
+            if node.id in known:
+                (body,) = node.regions
+                inner = [region for each in walk(body) for region in each.regions]
+                yield _Code(known[node.id], [body, *inner])
 
 
 def _groups(graph: Graph, types: VaryingTypes, region: Region, most: int) -> list[_Group]:

@@ -40,7 +40,7 @@ def write_body(
     printers = emission.target.printers
     divided = divide_barriers(region, emission.varying)
     if idiom.exchanged.name in printers:
-        divided = join_exchanges(divided, emission.varying)
+        divided = join_exchanges(emission.graph, divided, emission.varying)
     folded = fold(emission.graph, divided, emission.constants, printers, emission.varying)
     uses = usage(folded)
     uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
