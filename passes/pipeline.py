@@ -57,6 +57,7 @@ PIPELINE = (
     Entry("local", "overlap", by_option=True),
     Entry("local", "combine-collectives", by_option=True),
     Entry("local", "stage-collectives", by_option=True),
+    Entry("local", "stack-exchanges", by_option=True, layerwise=True),
     Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),

@@ -35,7 +35,8 @@ OUTLINING = "outline-calls"
 
 
 class Entry(Struct, frozen=True):
-    """A pass on the way to a stage. One that is `by_option` runs only where there are options for it.
+    """A pass on the way to a stage. One that is `by_option` runs only where there are options for it, and
+    looks across layers, unless it is `layerwise`.
 
     The pass `join-slices` is the class JoinSlices of passes/join_slices.py.
     """
@@ -43,6 +44,7 @@ class Entry(Struct, frozen=True):
     stage: str
     name: str
     by_option: bool = False
+    layerwise: bool = False
 
     def load(self) -> type[GraphPass]:
         """Import the pass."""
@@ -67,12 +69,13 @@ class Run(Struct, frozen=True):
         """Run all, with few of many equal layers from FOLDING's first to its last. Where it is kept what
         those before OUTLINING make of a program with this skeleton, only the others run.
 
-        Passes that are by option look across layers, at which collectives can wait for which: the layers are
-        put back before the first of them. Where layers that are equal have become unlike on the way, those
-        that are equal but for functions count as different; where none are, all layers go that way.
+        Most passes that are by option look across layers, at which collectives can wait for which: the layers
+        are put back before the first that does. Where layers that are equal have become unlike on the way,
+        those that are equal but for functions count as different; where none are, all layers go that way.
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
-        across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
+        looks = (place for place, entry in enumerate(entries) if entry.by_option and not entry.layerwise)
+        across = next(looks, None)
         unfolds, after = entries[after], after if across is None else across
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         unfold = partial(self._unfolding, entries[outlining:after], unfolds, across is None)

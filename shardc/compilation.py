@@ -45,6 +45,7 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         **_late(options, machine),
         **_combined(options, machine),
         **({"stage-collectives": {"machine": machine}} if machine and machine.has_stages else {}),
+        **_stacked(options, machine),
     }
 
 
@@ -63,6 +64,16 @@ def _combined(options: Options, machine: Machine | None) -> Mapping[str, Mapping
     if machine is not None and machine.has_latency:
         return {"combine-collectives": {**limit, "machine": machine}}
     return {"combine-collectives": limit} if limit else {}
+
+
+def _stacked(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to the pass stack-exchanges, if it is to run: on JAX's programs, unless memory is
+    bound, since a device holds all of a stack at once."""
+    bound = options.memory is not None or options.memory_limit is not None
+    if options.target != "jax" or options.combine == 0 or bound:
+        return {}
+    limit = {} if options.combine is None else {"bytes": options.combine}
+    return {"stack-exchanges": {**limit, "machine": machine}}
 
 
 def _overlap(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:

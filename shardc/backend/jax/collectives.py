@@ -8,13 +8,14 @@ from shardc.analysis.collectives import axes_of
 from shardc.analysis.shown import heading
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.collectives import axis_name, collective, in_mesh_order, permutation
-from shardc.backend.python.expressions import Expr, binary, call, raw, tuple_of
+from shardc.backend.python import idiom
+from shardc.backend.python.collectives import axis_name, collective, comment, in_mesh_order, permutation
+from shardc.backend.python.expressions import Expr, binary, call, list_of, raw, tuple_of
 from shardc.backend.python.literals import element
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shows import devices_of, is_shown_here
-from shardc.backend.python.terms import Term
+from shardc.backend.python.terms import Several, Term
 from shardc.graph import Node, identity
 from shardc.layout import size_of
 from shardc.ops import spmd
@@ -23,7 +24,7 @@ _REDUCTIONS = {"sum": "psum", "max": "pmax", "min": "pmin"}
 
 
 def _operand(scope: Scope, node: Node) -> Expr:
-    """The operand; JAX wants it to vary over all of the collective's axes or none."""
+    """The operand of a collective; JAX wants it to vary over all of the collective's axes or none."""
     value, mesh = node.operands[0], scope.emission.mesh
     axes = frozenset(mesh.names(axes_of(node))) if mesh else frozenset[str]()
     varies = scope.emission.varying.get(value, frozenset[str]())
@@ -66,14 +67,22 @@ def reduce_scatter(scope: Scope, node: Node) -> Expr:
 @JAX.prints(spmd.all_to_all)
 @collective
 def all_to_all(scope: Scope, node: Node) -> Expr:
-    return call(
-        "lax.all_to_all",
-        _operand(scope, node),
-        axis_name(scope, node),
-        split_axis=str(node.attrs["split_dim"]),
-        concat_axis=str(node.attrs["concat_dim"]),
-        tiled="True",
-    )
+    return _exchange(scope, node, _operand(scope, node), 0)
+
+
+@JAX.prints(idiom.exchanged)
+def exchanged(scope: Scope, node: Node) -> Several:
+    """Of a stack, which is taken apart by its first dimension."""
+    parts = cast("tuple[Node, ...]", node.attrs["parts"])
+    stack = call("jnp.stack", list_of([_operand(scope, part) for part in parts]))
+    return Several(_exchange(scope, parts[0], stack, 1), comment(scope, *parts))
+
+
+def _exchange(scope: Scope, node: Node, operand: Expr, before: int) -> Expr:
+    """An all-to-all of what has so many dimensions before those of the node's operand."""
+    split, concat = (str(cast(int, node.attrs[name]) + before) for name in ("split_dim", "concat_dim"))
+    over = axis_name(scope, node)
+    return call("lax.all_to_all", operand, over, split_axis=split, concat_axis=concat, tiled="True")
 
 
 @JAX.prints(spmd.ragged_all_to_all)

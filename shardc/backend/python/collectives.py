@@ -54,15 +54,21 @@ def in_mesh_order(scope: Scope, node: Node) -> tuple[list[str], Pairs]:
     return list(sizes), pairs
 
 
-def comment(scope: Scope, node: Node) -> str:
-    """all-reduce over model, 6 KiB sent per device: partial sums of h @ w2."""
-    mesh = scope.emission.mesh
+def comment(scope: Scope, *nodes: Node) -> str:
+    """all-reduce over model, 6 KiB sent per device: partial sums of h @ w2.
+
+    Of several that are sent as one, what all send and why the first two are there, or how many more.
+    """
+    mesh, (node, *others) = scope.emission.mesh, nodes
     names = ", ".join(mesh.names(axes_of(node))) if mesh else ""
     reason = node.attrs.get("shardc.reason")
-    amount = readable(bytes_sent(scope.graph, node))
+    amount = readable(sum(bytes_sent(scope.graph, each) for each in nodes))
     with_it = " with the one before" if TOGETHER in node.attrs else ""
     text = f"{title_of(node)} over {names}, {amount} sent per device{with_it}"
-    return f"{text}: {reason}" if reason else text
+    if len(others) == 1:
+        return f"{text}: {reason}; and {others[0].attrs['shardc.reason']}"
+    more = f"; and {len(others)} more" if others else ""
+    return f"{text}: {reason}{more}" if reason else text
 
 
 def collective(make: Callable[[Scope, Node], Expr]) -> Printer:

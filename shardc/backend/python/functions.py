@@ -8,9 +8,10 @@ from pathlib import Path
 from shardc.analysis.collectives import is_per_device
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.analysis.usage import noted, usage
-from shardc.backend.python import records
+from shardc.backend.python import idiom, records
 from shardc.backend.python.barriers import divide_barriers
 from shardc.backend.python.emission import Emission
+from shardc.backend.python.exchanges import join_exchanges
 from shardc.backend.python.expressions import index, several
 from shardc.backend.python.folding import fold
 from shardc.backend.python.names import Names, identifier, source_name
@@ -36,8 +37,11 @@ def write_body(
     The results with numbers in `stacked` get a dimension in front. `function` is the callee's name, None for
     device_main, whose `interface` says what it takes and gives.
     """
+    printers = emission.target.printers
     divided = divide_barriers(region, emission.varying)
-    folded = fold(emission.graph, divided, emission.constants, emission.target.printers, emission.varying)
+    if idiom.exchanged.name in printers:
+        divided = join_exchanges(emission.graph, divided, emission.varying)
+    folded = fold(emission.graph, divided, emission.constants, printers, emission.varying)
     uses = usage(folded)
     uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
     region = folded

@@ -45,6 +45,11 @@ einsum = _idiom(
     "A dot_general whose result's dimensions are in another order, `permutation`.",
     variable="product",
 )
+exchanged = _idiom(
+    "exchanged",
+    "What each of the all-to-alls `parts` gives, which are sent as one, of a stack of their operands.",
+    variable="exchanged",
+)
 eye = _idiom("eye", "Ones where the column is the row plus `diagonal`, of the result's dtype.")
 factors = _idiom(
     "factors",
@@ -162,6 +167,7 @@ VARIABLES = {
         drawn,
         einsum,
         elements,
+        exchanged,
         factors,
         greatest,
         keepdims,

@@ -36,9 +36,10 @@ def common_shape(shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:
 
 
 class Several(Struct, frozen=True):
-    """The text of a node with several results, a tuple; always has its own line."""
+    """The text of a node with several results, a tuple; always has its own line, under its `comment`."""
 
     expr: Expr
+    comment: str | None = None
 
 
 def short(node: Node) -> str:

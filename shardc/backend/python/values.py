@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from shardc.analysis.collectives import is_per_device
 from shardc.analysis.usage import Usage
+from shardc.backend.python import idiom
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, name
 from shardc.backend.python.items import Items
@@ -99,6 +100,11 @@ class Values:
             return None
         return ", ".join(self.note(value) for value in values)
 
+    def _arrived(self, values: Sequence[int]) -> str:
+        """The same of what one exchange gives, once where all are alike."""
+        first, *others = dict.fromkeys(map(self.note, values))
+        return ", ".join((first, *others)) if others else f"each {first}"
+
     def remember(self, value: int, term: Term) -> None:
         """From now on `term` stands for a value."""
         self.terms[value] = term
@@ -155,6 +161,8 @@ class Values:
 
     def assign_all(self, node: Node, printed: Several) -> None:
         """A line for all results of a node."""
+        if printed.comment:
+            self.writer.comment(printed.comment)
         named = {source_name(self.graph.values[value].loc) for value in node.results} - {None}
         if self.target.tuples and len(node.results) > _MOST_NAMES and 2 * len(named) < len(node.results):
             self._assign_tuple(node, printed)
@@ -169,7 +177,9 @@ class Values:
                 bindings.append(Bind(variables[-1], value))
         self.lines += [Assign(tuple(variables), node.results, node=node), *bindings]
         left = ", ".join(variables) + ("," if len(variables) == 1 else "") + " = " * bool(variables)
-        self.writer.statement(left, printed.expr, self.notes(node.results))
+        exchanged = node.name == idiom.exchanged.name
+        notes = self._arrived(node.results) if exchanged else self.notes(node.results)
+        self.writer.statement(left, printed.expr, notes)
 
     def _assign_tuple(self, node: Node, printed: Several) -> None:
         """One variable for all results; each is an item of it."""

@@ -1,6 +1,9 @@
 """The fast path reads what the slow one reads."""
 
+from typing import cast
+
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.text import print_module
@@ -180,7 +183,8 @@ func.func @main(%x: tensor<4xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"a"}}]>}
 
 def test_equal_annotations_are_read_once():
     module = read(ARGUMENTS.format(second='{sdy.sharding = #sdy.sharding<@m, [{"a"}]>}'))
-    function = list(module.body.block.ops)[1]
+    function = cast(FuncOp, list(module.body.block.ops)[1])
+    assert function.arg_attrs is not None
     first, *others = [entry.data["sdy.sharding"] for entry in function.arg_attrs]
     assert all(each is first for each in others)
 
@@ -195,7 +199,8 @@ def test_equal_annotations_are_read_once():
     ],
 )
 def test_braces_of_any_annotations(second, read_as):
-    function = list(read(ARGUMENTS.format(second=second)).body.block.ops)[1]
+    function = cast(FuncOp, list(read(ARGUMENTS.format(second=second)).body.block.ops)[1])
+    assert function.arg_attrs is not None
     assert [*function.arg_attrs.data[2].data] == read_as
 
 

@@ -9,7 +9,7 @@ from shardc.planning.machines import Combined, load
 from shardc.planning.program import Counted, plan_program
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.search import improve
+from shardc.planning.program.search import exact, improve
 
 COLUMNS = """
 mesh m[x=4]
@@ -62,31 +62,29 @@ def test_a_search_begins_at_an_earlier_plan(monkeypatch: pytest.MonkeyPatch) -> 
     earlier = own.changed(rates=Rates(machine, own.mesh, shares)).total()
     search = improve.search
 
-    def noted(problem: Problem, anew: bool) -> None:
+    def noted(problem: Problem) -> None:
         begun.append(problem.total()[:2])
-        search(problem, anew)
+        search(problem)
 
     monkeypatch.setattr(improve, "search", noted)
     found = plan_program(graph, machine=machine, counted=(Counted(), Counted(shares))).problem.total()
     assert begun[-1] == earlier[:2] and found <= earlier
 
 
-def test_data_before_state_is_looked_at_once_of_searches_that_follow_each_other(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("machine", "times"), [("balanced", 1), ("h100-infiniband", 0)])
+def test_searches_look_at_data_before_state_where_there_is_no_latency(
+    monkeypatch: pytest.MonkeyPatch, machine: str, times: int
 ) -> None:
-    graph, machine, looked = propagated(GATHERED, "prog.shard"), load("h100-infiniband"), []
-    data_first = improve._data_first
+    looked, data_first = list[Problem](), improve._data_first
 
     def noted(problem: Problem) -> improve.SavedChoices:
-        looked.append(problem.rates.combined)
+        looked.append(problem)
         return data_first(problem)
 
     monkeypatch.setattr(improve, "perfect", lambda problem: improve.Reached.NOT)
     monkeypatch.setattr(improve, "_data_first", noted)
-    shares = (Combined("all-gather", ("x",), 16, 1),)
-    placed = Counted(search=False, gathered=("x",))
-    plan_program(graph, machine=machine, counted=(placed, Counted(), Counted(shares)))
-    assert looked == [()]
+    plan_program(propagated(GATHERED, "prog.shard"), machine=load(machine))
+    assert len(looked) == times
 
 
 RECURRENCE = """
@@ -107,3 +105,13 @@ def test_what_a_loop_carries_has_one_layout_also_where_a_plan_is_given_up() -> N
     assert problem.slots
     for slot in problem.slots:
         assert {problem.given(value) for value in slot.args} == {slot.layout()}
+
+
+@pytest.mark.parametrize(("machine", "along"), [("balanced", False), ("h100-infiniband", True)])
+def test_with_latency_larger_programs_on_several_axes_are_planned_along_these(
+    monkeypatch: pytest.MonkeyPatch, machine: str, along: bool
+) -> None:
+    problem = plan_program(propagated(RECURRENCE, "prog.shard"), machine=load(machine)).problem
+    assert exact.whole(problem) is not None
+    monkeypatch.setattr(exact, "ALONG", len(problem.variables) - 1)
+    assert (exact.whole(problem) is None) == along

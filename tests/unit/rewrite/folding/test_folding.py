@@ -128,6 +128,21 @@ def test_passes_that_look_across_layers_see_all(name, option):
     assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
 
 
+@pytest.mark.parametrize(("option", "few"), [("stack-exchanges", True), ("combine-collectives", False)])
+def test_a_pass_by_option_sees_few_layers_if_it_looks_no_further(
+    option, few, monkeypatch: pytest.MonkeyPatch
+):
+    chosen, seen = PASSES[option](), list[int]()
+
+    def rewrite(self: object, shared: SharedGraph) -> bool:
+        seen.append(len(folded(shared.module)))
+        return False
+
+    monkeypatch.setattr(chosen, "rewrite", rewrite)
+    stages(PROGRAMS["split"], 20, **{option: {}})
+    assert [stacks > 0 for stacks in seen] == [few]
+
+
 def counted(graph) -> Counter[str]:
     """How often the program runs each collective, in its functions too."""
     found: Counter[str] = Counter()
