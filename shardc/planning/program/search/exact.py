@@ -34,7 +34,7 @@ LATE = (
     20_000_000  # steps of one linear program, times columns, with latency: those of more rarely end in a plan
 )
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
-ALONG = 100  # operations: with latency more are planned along one of several axes after the other at once
+ALONG = 150  # operations: with latency more are planned along one of several axes after the other at once
 
 
 class Reached(Enum):
