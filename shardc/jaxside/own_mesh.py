@@ -17,7 +17,7 @@ from typing import Any
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 from msgspec import Struct
 
-from shardc.jaxside.placement import AnyMesh
+from shardc.jaxside.placement import AnyMesh, automatic
 from shardc.jaxside.untyped import jax
 from shardc.jaxside.warned import warn
 
@@ -44,7 +44,7 @@ def on_own_mesh(
 
     results: how they lie on `whole`; None of one that is split over another mesh, and stays so.
     """
-    sets, untyped = jax.sharding.use_abstract_mesh, AbstractMesh(whole.axis_sizes, whole.axis_names)
+    sets, untyped = jax.sharding.use_abstract_mesh, _without_devices(automatic(whole))
     is_explicit = AxisType.Explicit in whole.axis_types
 
     @jax.jit

@@ -156,9 +156,10 @@ def lies_on_a_mesh(aval: Any) -> bool:
 def automatic(mesh: AnyMesh) -> AnyMesh:
     """The mesh for values whose types say nothing of it: shardings that options state are in no types, also
     where the axes of their mesh are explicit."""
+    types = (AxisType.Auto,) * len(mesh.axis_names)  # in JAX 0.12 axes of an AbstractMesh are explicit unasked
     if isinstance(mesh, Mesh):
-        return Mesh(mesh.devices, mesh.axis_names)
-    return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
+        return Mesh(mesh.devices, mesh.axis_names, axis_types=types)
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=types)
 
 
 def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> tuple[AnyMesh, AnyMesh | None]:
@@ -191,5 +192,5 @@ def on_axes(mesh: AnyMesh, axes: Mapping[str, int]) -> AnyMesh:
     if is_other and isinstance(mesh, AbstractMesh) and given is not None and given.shape == mesh.shape:
         mesh = given
     if isinstance(mesh, Mesh):
-        return Mesh(mesh.devices.reshape(sizes), names)
-    return AbstractMesh(sizes, names)
+        return automatic(Mesh(mesh.devices.reshape(sizes), names))
+    return automatic(AbstractMesh(sizes, names))
