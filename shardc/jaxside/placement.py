@@ -156,7 +156,7 @@ def lies_on_a_mesh(aval: Any) -> bool:
 def automatic(mesh: AnyMesh) -> AnyMesh:
     """The mesh for values whose types say nothing of it: shardings that options state are in no types, also
     where the axes of their mesh are explicit."""
-    types = (AxisType.Auto,) * len(mesh.axis_names)  # in JAX 0.12 axes of an AbstractMesh are explicit unasked
+    types = (AxisType.Auto,) * len(mesh.axis_names)  # JAX 0.12 has another default for an AbstractMesh
     if isinstance(mesh, Mesh):
         return Mesh(mesh.devices, mesh.axis_names, axis_types=types)
     return AbstractMesh(mesh.axis_sizes, mesh.axis_names, axis_types=types)
