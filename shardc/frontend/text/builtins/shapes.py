@@ -8,7 +8,7 @@ from math import prod
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.turns import MAX_ITEMS
-from shardc.frontend.text.values import Dims, Operand, Tensor, Value, shape_text
+from shardc.frontend.text.values import Dims, Operand, Tensor, shape_text
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
