@@ -108,7 +108,7 @@ def _moved_back(target: Sharding, attrs: Attrs, kind: str) -> Sharding:
 
 
 def _as_there(axes: Axes, came: Axes) -> Axes:
-    """What came from several dimensions in the order that the target has it in, which its moves do not say."""
+    """What came from several dimensions, in the order of the target, which its moves do not say."""
     return came if subtract(came, axes) else subtract(axes, subtract(axes, came))
 
 
