@@ -60,8 +60,10 @@ def _hoist(loop: WhileOp) -> bool:
     equal = {i: first for i, first in equal_carried(loop, _kinds(loop)).items() if i not in invariant}
     for index, first in equal.items():
         for values in (loop.results, cond.args, body.args):
-            values[first].name_hint = _named(values[first], values[index])
-            values[index].replace_all_uses_with(values[first])
+            one = loop.operands[first] if first in invariant else values[first]
+            if first not in invariant:
+                one.name_hint = _named(one, values[index])
+            values[index].replace_all_uses_with(one)
     gone = sorted([*invariant, *equal])
     if not gone:
         return False

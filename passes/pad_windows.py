@@ -213,7 +213,7 @@ def _replaced(
         result_types=[op.results[0].type],
         properties={**made.properties, "padding": attribute_of("padding", tuple(padding))},
         attributes={**made.attributes, **op.attributes},
-        regions=[made.detach_region(region) for region in [*made.regions]],
+        regions=[region.clone() for region in made.regions],
         location=made.location,
     )
     Rewriter.insert_op(new, InsertPoint.before(op))

@@ -54,15 +54,19 @@ def read_text(path: str) -> str:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
-    if is_portable(data):
-        return text_of(data, "<stdin>" if path == "-" else path)
+    file = "<stdin>" if path == "-" else path
+    return text_of(data, file) if is_portable(data) else decoded(data, file)
+
+
+def decoded(data: bytes, file: str) -> str:
+    """Bytes of a file as text. ShardcError at the first byte that isn't UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         start = data.rfind(b"\n", 0, error.start) + 1
         column = len(data[start : error.start].decode("utf-8")) + 1
-        place = Location("<stdin>" if path == "-" else path, line, column)
+        place = Location(file, line, column)
         raise ShardcError(
             f"this byte, 0x{data[error.start]:02x}, is not UTF-8", place, "save the file as UTF-8"
         ) from None

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from shardc.cli.driver import write_text
+from shardc.cli.driver import decoded, write_text
 from shardc.cli.ending import run_to_end
 from shardc.cli.expected import problems
 from shardc.cli.sdy_flags import translate
@@ -87,7 +87,7 @@ class OptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:
             file = self.args.input_file or "<stdin>"
-            text = stream.read().decode("utf-8")
+            text = decoded(stream.read(), file)
             register_source(file, text)
             unregistered: bool = self.args.allow_unregistered_dialect
             shardys = all(step.name in SDY_PASSES for step in self.pipeline.passes)
@@ -125,7 +125,7 @@ class OptMain(xDSLOptMain):
         output = self.prepare_output()
         wrong: list[str] = []
         for number, (chunk, offset) in enumerate(chunks):
-            text = chunk.read().decode("utf-8")
+            text = decoded(chunk.read(), self.args.input_file or "<stdin>")
             printed, said = self._chunk(BytesIO(text.encode()), extension, offset)
             output.write("// -----\n" * (number > 0) + printed)
             wrong += problems(text, said)
@@ -176,7 +176,8 @@ def _reported(argv: Sequence[str] | None) -> int:
         except OSError as error:
             if error.filename is None:  # standard output, of which the caller says so
                 raise
-            print(f"shardc-opt: error: {error}", file=sys.stderr)
+            why = (error.strerror or "failed").lower()
+            print(f"shardc-opt: error: cannot read {error.filename}: {why}", file=sys.stderr)
         except _MISUSED as error:
             print(f"shardc-opt: error: {error}", file=sys.stderr)
         finally:

@@ -91,15 +91,25 @@ def _moved_back(target: Sharding, attrs: Attrs, kind: str) -> Sharding:
     moves = cast("Sequence[tuple[Axes, int, int]]", attrs["params"])
     came: list[Axes] = [()] * target.rank
     went: list[Axes] = [()] * target.rank
+    sources: list[int] = [0] * target.rank
     for axes, source, to in moves:
         if not (0 <= source < target.rank and 0 <= to < target.rank):
             raise LayoutError(f"axes move from dimension {source} to {to}, and {target} has {target.rank}")
         went[source] = (*went[source], *axes)
         came[to] = (*came[to], *axes)
+        sources[to] += 1
+    for dim, count in enumerate(sources):
+        if count > 1:
+            came[dim] = _as_there(target.dims[dim].axes, came[dim])
     both = [dim for dim in range(target.rank) if went[dim] and came[dim]]
     if both:
         raise LayoutError(f"axes leave dimension {both[0]} and enter it; these are two changes")
     return _longer(_shorter(target, came), went)
+
+
+def _as_there(axes: Axes, came: Axes) -> Axes:
+    """What came from several dimensions, in the order of the target, which its moves do not say."""
+    return came if subtract(came, axes) else subtract(axes, subtract(axes, came))
 
 
 def _gathered(target: Sharding, attrs: Attrs, kind: str) -> Sharding:

@@ -148,6 +148,16 @@ def test_blocks_move_as_they_are_told(source: str, change: str, target: str) -> 
     compiled(moved(source, change, target))
 
 
+def test_axes_that_meet_in_a_dimension_may_be_told_by_where_they_come_from() -> None:
+    """As the stage with collectives has them: by source, though y is the major one where they arrive."""
+    text = f"""func.func @main(%a: tensor<8x8x8xf32> {sharded('{"x"}, {"y"}, {}')}) -> tensor<8x8x8xf32> {{
+      %0 = sdy.all_to_all [{{"x"}}: 0->2, {{"y"}}: 1->2] %a
+          out_sharding=<@m, [{{}}, {{}}, {{"y", "x"}}]> : tensor<8x8x8xf32>
+      return %0 : tensor<8x8x8xf32>
+    }}"""
+    assert collectives(compiled(MESH + text)[1])[0] == "spmd.all_to_all"
+
+
 def test_parts_of_an_axis_change_places() -> None:
     text = moved('{"x":(1)2, "y", "x":(2)2}, {}', "sdy.collective_permute %a", '{"x", "y"}, {}')
     compiled(text.replace('"x"=2', '"x"=4'))

@@ -141,6 +141,12 @@ class Tensors(Struct, dict=True):
     def check(self) -> None:
         """ShardcError for wishes of no tensor."""
         unknown = [name for name in self.said.wished if name not in self._named]
+        constant = [name for name in unknown if name in self.arrays]
+        if constant:
+            raise ShardcError(
+                f"{self.file}: what is known while compiling cannot be split: {', '.join(constant)}",
+                hint="leave the sharding out",
+            )
         if unknown:
             hint = did_you_mean(unknown[0], list(self.types))
             raise ShardcError(

@@ -81,3 +81,24 @@ func.func @stacks(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3x
   }
   return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
+
+// What is set to a value that the loop carries and never changes, and begins with it, is that value.
+// CHECK-LABEL: func.func @set_to_an_invariant
+// CHECK-SAME:      %x: tensor<3xf32>
+// CHECK:         stablehlo.while(%{{.*}} = %zero, %[[c:[a-z]+]] = %y) : tensor<i32>, tensor<3xf32>
+// CHECK:           stablehlo.return %{{.*}}, %x : tensor<i32>, tensor<3xf32>
+// CHECK:         func.return %x, %r_1
+func.func @set_to_an_invariant(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:4 = stablehlo.while(%w = %x, %i = %zero, %a = %x, %c = %y) : tensor<3xf32>, tensor<i32>, tensor<3xf32>, tensor<3xf32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %w, %j, %w, %w : tensor<3xf32>, tensor<i32>, tensor<3xf32>, tensor<3xf32>
+  }
+  return %r#2, %r#3 : tensor<3xf32>, tensor<3xf32>
+}

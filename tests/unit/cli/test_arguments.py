@@ -237,3 +237,12 @@ def test_what_is_proved_is_written_too(
         assert main([program, "--target", target, "--no-prove", "-o", str(plain)]) == 0
         assert proved.read_bytes() == plain.read_bytes()
     assert len(times) == 3
+
+
+def test_files_that_shardc_opt_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent, wrong = str(tmp_path / "absent.mlir"), tmp_path / "wrong.mlir"
+    assert opt([absent, "-p", "propagate"]) == 1
+    assert capsys.readouterr().err == f"shardc-opt: error: cannot read {absent}: no such file or directory\n"
+    wrong.write_bytes(b"// one\n  \xff")
+    assert opt([str(wrong), "-p", "propagate"]) == 1
+    assert f"{wrong}:2:3: error: this byte, 0xff, is not UTF-8" in capsys.readouterr().err

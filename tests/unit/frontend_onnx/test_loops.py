@@ -71,6 +71,29 @@ def test_no_turns_stack_nothing() -> None:
     assert sums.shape == (0,)
 
 
+def test_no_turns_stack_nothing_where_no_turn_needs_its_number() -> None:
+    nodes = [
+        helper.make_node("Identity", ["go"], ["on"]),
+        helper.make_node("Tanh", ["v"], ["w"]),
+        helper.make_node("Mul", ["v", "v"], ["s"]),
+    ]
+    program = shardc.from_onnx(loop(nodes, ["s"], most=0, stored={}), target="numpy")
+    last, squares = program.main(X)
+    np.testing.assert_array_equal(last, X)
+    assert squares.shape == (0, 4)
+
+
+def test_a_scan_of_no_rows_gives_what_it_began_with() -> None:
+    rows = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("v", "row", "w", "s")]
+    nodes = [helper.make_node("Add", ["v", "row"], ["w"]), helper.make_node("Mul", ["w", "row"], ["s"])]
+    body = helper.make_graph(nodes, "turn", rows[:2], rows[2:])
+    node = helper.make_node("Scan", ["x", "rows"], ["y", "all"], body=body, num_scan_inputs=1)
+    program = shardc.from_onnx(model([node], {"x": [4], "rows": [0, 4]}, ["y", "all"]), target="numpy")
+    last, products = program.main(X, np.ones((0, 4), np.float32))
+    np.testing.assert_array_equal(last, X)
+    assert products.shape == (0, 4)
+
+
 def test_a_condition_that_depends_on_data_is_told() -> None:
     nodes = [
         helper.make_node("ReduceSum", ["v"], ["s"], keepdims=0),

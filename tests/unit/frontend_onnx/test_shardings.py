@@ -173,6 +173,13 @@ def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
     assert "is no sharding" in refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "P('dat')"})
 
 
+def test_a_sharding_of_what_is_known_while_compiling_is_an_error() -> None:
+    places = model([helper.make_node("NonZero", ["w"], ["y"])], {}, ["y"], w=np.ones((8, 4), np.int32))
+    message = refused(places, mesh=MESH, shardings={"w": "P('data')"})
+    assert "what is known while compiling cannot be split: w" in message
+    assert "did you mean" not in message
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -156,6 +156,8 @@ def _stacking(n: Node, graph: GraphProto, start: list[Tensor], turns: int) -> li
     e = n.e
     once = Once(n, [t.type for t in start], lambda i, v: _turn(n, graph, e.cast(i, "i64"), v)[1:])
     stacks = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in once.types[len(start) :]]
+    if not turns:
+        return [*start, *stacks]
 
     def body(counter: Tensor, values: list[Tensor]) -> list[Tensor]:
         carried, results = values[: len(start)], values[len(start) :]

@@ -75,6 +75,8 @@ def _scanned(
     once = Once(n, [t.type for t in start], turn)
     types = once.types[len(start) :]
     results = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in types]
+    if not turns:
+        return [*start, *results]
 
     def body(counter: Tensor, values: list[Tensor]) -> list[Tensor]:
         outputs = once.placed(counter, values[: len(start)])
@@ -108,6 +110,9 @@ def _place(e: Emitter, counter: Tensor, turns: int, backwards: int) -> Tensor:
 
 
 def _layer(e: Emitter, stack: Tensor, place: Tensor) -> Tensor:
+    """One element along the first axis; zeros where there is none, of which only the type is of use."""
+    if not stack.shape[0]:
+        return e.splat(0, TensorType(stack.shape[1:], stack.dtype))
     zeros = [e.splat(0, COUNTER) for _ in stack.shape[1:]]
     sizes = (1, *stack.shape[1:])
     return e.reshape(e.op(hlo.dynamic_slice.name, stack, place, *zeros, slice_sizes=sizes), stack.shape[1:])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from shardc.frontend.text.builtins.diagonals import diagonal
 from shardc.frontend.text.builtins.elementwise import where
 from shardc.frontend.text.builtins.formula import Formula
+from shardc.frontend.text.builtins.padding import pad
 from shardc.frontend.text.builtins.reductions import axis_of
 from shardc.frontend.text.builtins.shapes import (
     concatenate,
     expand_dims,
     flip,
-    pad,
     ravel,
     swapaxes,
     transpose,

@@ -99,6 +99,15 @@ def truth(e: Emitter, x: Operand) -> Tensor:
     return comparison(e, left, zero, "NE")
 
 
+def isfinite(e: Emitter, x: Operand) -> Tensor:
+    """Neither infinite nor NaN; a complex number if both of its parts are so."""
+    tensor = e.inexact(x)
+    if not is_complex(tensor.dtype):
+        return e.op(hlo.is_finite.name, tensor)
+    parts = (e.op(part.name, tensor) for part in (hlo.real, hlo.imag))
+    return e.op(hlo.and_.name, *(e.op(hlo.is_finite.name, part) for part in parts))
+
+
 def isnan(e: Emitter, x: Operand) -> Tensor:
     tensor = e.inexact(x)
     return comparison(e, tensor, tensor, "NE")
@@ -136,7 +145,7 @@ def isclose(
         left, right = float_together(e, x, y)
         distance = e.op(hlo.abs_.name, e.op(hlo.subtract.name, left, right))
         allowed = e.op(hlo.add.name, *e.together(_times(e, e.op(hlo.abs_.name, right), rtol), atol))
-        near = e.op(hlo.and_.name, comparison(e, distance, allowed, "LE"), e.op(hlo.is_finite.name, right))
+        near = e.op(hlo.and_.name, comparison(e, distance, allowed, "LE"), isfinite(e, right))
         close = e.op(hlo.or_.name, near, comparison(e, left, right, "EQ"))
         if equal_nan:
             both = e.op(hlo.and_.name, isnan(e, left), isnan(e, right))

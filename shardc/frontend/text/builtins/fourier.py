@@ -11,8 +11,9 @@ from math import sqrt
 
 from shardc.frontend.text.builtins.creation import arange
 from shardc.frontend.text.builtins.elementwise import comparison
+from shardc.frontend.text.builtins.padding import pad
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
-from shardc.frontend.text.builtins.shapes import pad, roll, slice_dim, transpose
+from shardc.frontend.text.builtins.shapes import roll, slice_dim, transpose
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dims, Scalar, Tensor
 from shardc.graph.types import is_complex

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardc.frontend.text.builtins.elementwise import comparison
+from shardc.frontend.text.builtins.elementwise import comparison, no_order
 from shardc.frontend.text.builtins.reductions import axis_of, combined_by, combiner, identity
 from shardc.frontend.text.builtins.shapes import slice_dim
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
-from shardc.graph.types import TensorType
+from shardc.graph.types import TensorType, is_complex
 from shardc.ops import hlo
 
 
@@ -29,6 +29,8 @@ def _extremes(name: str, kind: str) -> Callable[[Emitter, Tensor, int], Tensor]:
     """jax.lax.cummax and cummin."""
 
     def lower(e: Emitter, x: Tensor, axis: int = 0) -> Tensor:
+        if is_complex(x.dtype):
+            raise no_order(e, x)
         with e.group(name):
             return _running(e, kind, x, axis)
 

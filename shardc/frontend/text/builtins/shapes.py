@@ -1,4 +1,4 @@
-"""Functions that only move elements: reshape, transpose, broadcasting, joining, padding."""
+"""Functions that only move elements: reshape, transpose, broadcasting, joining, shifting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.turns import MAX_ITEMS
-from shardc.frontend.text.values import Dims, Operand, Tensor, Value, shape_text
+from shardc.frontend.text.values import Dims, Operand, Tensor, shape_text
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
@@ -203,9 +203,22 @@ def flip(e: Emitter, x: Tensor, axis: Dims = None) -> Tensor:
     return e.op(hlo.reverse.name, x, dimensions=dims) if dims else x
 
 
-def roll(e: Emitter, x: Tensor, shift: int, axis: int) -> Tensor:
-    """Shift elements along an axis; what leaves at the end comes in at the start."""
-    dim = axis_of(e, axis, x.rank)
+def roll(e: Emitter, x: Tensor, shift: int | tuple[int, ...], axis: Dims = None) -> Tensor:
+    """Shift elements along axes, or in row-major order; what leaves at the end comes in at the start."""
+    shifts = shift if isinstance(shift, tuple) else (shift,)
+    if axis is None:
+        return e.reshape(_rolled(e, ravel(e, x), sum(shifts), 0), x.shape)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise e.error(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    count = max(len(shifts), len(axes))
+    every = zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True)
+    for each, dim in every:
+        x = _rolled(e, x, each, axis_of(e, dim, x.rank))
+    return x
+
+
+def _rolled(e: Emitter, x: Tensor, shift: int, dim: int) -> Tensor:
     size = x.shape[dim]
     shift = shift % size if size else 0
     if not shift:
@@ -213,52 +226,6 @@ def roll(e: Emitter, x: Tensor, shift: int, axis: int) -> Tensor:
     with e.group("roll"):
         end = slice_dim(e, x, dim, size - shift, size)
         return concatenate(e, (end, slice_dim(e, x, dim, 0, size - shift)), dim)
-
-
-def pad(
-    e: Emitter, x: Tensor, pad_width: Value, mode: str = "constant", constant_values: Operand = 0
-) -> Tensor:
-    """NumPy's pad with a constant: n, (low, high), or one pair per dimension."""
-    if mode != "constant":
-        raise e.error(f'pad has no mode "{mode}"', 'the only one is "constant"')
-    widths = _widths(e, pad_width, x.rank)
-    value = e.tensor(constant_values, x.dtype)
-    if value.rank:
-        raise e.error(f"constant_values is one number, not {value.type}")
-    return e.op(
-        hlo.pad.name,
-        x,
-        value,
-        edge_padding_low=tuple(low for low, _ in widths),
-        edge_padding_high=tuple(high for _, high in widths),
-        interior_padding=(0,) * x.rank,
-        weak=x.weak,
-    )
-
-
-def _widths(e: Emitter, value: Value, rank: int) -> list[tuple[int, int]]:
-    pairs = value if isinstance(value, tuple) else ((value, value),)
-    if pairs and all(isinstance(item, int) for item in pairs):
-        pairs = (pairs if len(pairs) == 2 else pairs * 2,)
-    widths = [(low, high) for low, high in map(_pair, pairs) if low is not None and high is not None]
-    if len(widths) == 1:
-        widths *= rank
-    if len(widths) != rank or len(pairs) not in (1, rank):
-        raise e.error(
-            f"pad_width does not fit a tensor of rank {rank}", "((low, high), …) with a pair per dimension"
-        )
-    if any(low < 0 or high < 0 for low, high in widths):
-        raise e.error("pad_width has a negative width")
-    return widths
-
-
-def _pair(item: Value) -> tuple[int | None, int | None]:
-    if isinstance(item, tuple):
-        ends = item * 2 if len(item) == 1 else item
-        if len(ends) == 2 and isinstance(ends[0], int) and isinstance(ends[1], int):
-            return ends[0], ends[1]
-        return None, None
-    return (item, item) if isinstance(item, int) else (None, None)
 
 
 def tril(e: Emitter, x: Tensor, k: int = 0) -> Tensor:

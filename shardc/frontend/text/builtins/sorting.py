@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import nan
 
-from shardc.frontend.text.builtins.elementwise import comparison
+from shardc.frontend.text.builtins.elementwise import comparison, no_order
 from shardc.frontend.text.builtins.gathers import take
 from shardc.frontend.text.builtins.reductions import axis_of, sum_
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Operand, Tensor
-from shardc.graph.types import TensorType, is_float
+from shardc.graph.types import TensorType, is_complex, is_float
 from shardc.ops import chlo, hlo
 
 
@@ -58,6 +58,8 @@ def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
     """The k largest elements along the last dimension, largest first, and their indices (i32)."""
     if x.rank == 0 or not 0 <= k <= x.shape[-1]:
         raise e.error(f"top_k of {k} elements from {x.type}")
+    if is_complex(x.dtype):
+        raise no_order(e, x)
     result = x.type.with_shape((*x.shape[:-1], k))
     return tuple(e.ops(chlo.top_k.name, x, results=[result, result.with_dtype("i32")], k=k, weak=False))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil, floor, prod
 
+from shardc.frontend.text.builtins.complex_numbers import conj, imag, real
 from shardc.frontend.text.builtins.diagonals import diagonal
 from shardc.frontend.text.builtins.elementwise import clip, isnan, where
 from shardc.frontend.text.builtins.formula import Formula
@@ -24,7 +25,7 @@ from shardc.frontend.text.builtins.shapes import (
 from shardc.frontend.text.builtins.sorting import argsort, searchsorted, sort
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dims, Operand, Tensor, Value, describe
-from shardc.graph.types import TensorType, is_integer
+from shardc.graph.types import TensorType, is_complex, is_integer
 from shardc.ops import hlo
 
 
@@ -226,7 +227,7 @@ def cov(e: Emitter, m: Tensor, rowvar: bool = True, bias: bool = False, ddof: in
     if count <= 0:
         raise e.error(f"cov of {x.shape[1]} observations with ddof={x.shape[1] - count}")
     center = (Formula(e, x) - mean_over(e, x, (1,), True)).tensor
-    result = (Formula(e, matmul(e, center, swapaxes(e, center, 0, 1))) / count).tensor
+    result = (Formula(e, matmul(e, center, conj(e, swapaxes(e, center, 0, 1)))) / count).tensor
     return e.reshape(result, result.shape if x.shape[0] > 1 else ())
 
 
@@ -237,4 +238,7 @@ def corrcoef(e: Emitter, x: Tensor, rowvar: bool = True) -> Tensor:
         return (Formula(e, found) / found).tensor
     deviation = e.op(hlo.sqrt.name, diagonal(e, found))
     rows, columns = expand_dims(e, deviation, 1), expand_dims(e, deviation, 0)
-    return clip(e, (Formula(e, found) / rows / columns).tensor, -1.0, 1.0)
+    result = (Formula(e, found) / rows / columns).tensor
+    if not is_complex(result.dtype):
+        return clip(e, result, -1.0, 1.0)
+    return e.op(hlo.complex_.name, *(clip(e, part(e, result), -1.0, 1.0) for part in (real, imag)))

@@ -7,6 +7,7 @@ drops what is out of range. Both have local forms where dimensions are split.
 from __future__ import annotations
 
 from shardc.diagnostics import listed
+from shardc.frontend.text.builtins.elementwise import no_order
 from shardc.frontend.text.builtins.gathers import second
 from shardc.frontend.text.builtins.indexing import Range, Subscript, basic, bounds, checked_position, filled
 from shardc.frontend.text.builtins.places import Places, checked_value, columns, index, window, with_tensors
@@ -41,6 +42,8 @@ def update(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...], how: str, v
         hint = "real(v) is its real part" if is_complex(written.dtype) else f"astype(v, {x.dtype}) converts"
         raise e.error(f"a value {written.type} is written into {x.type}", hint)
     written = e.tensor(value, x.dtype)
+    if how in ("max", "min") and is_complex(x.dtype):
+        raise no_order(e, x)
     if all(
         _beside(e, x.shape[dim], item) for dim, item in enumerate(one for one in items if one is not None)
     ):
