@@ -131,3 +131,22 @@ func.func @convolutions(%x: tensor<1x8x2xf32> {sdy.sharding = #sdy.sharding<@rin
   %3 = stablehlo.convolution(%2, %l) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x10x3xf32>, tensor<3x3x4xf32>) -> tensor<1x8x4xf32>
   return %1, %3 : tensor<1x9x4xf32>, tensor<1x8x4xf32>
 }
+
+// -----
+
+// Sums of which one is used by itself, and all are used elsewhere: the slice takes it.
+// CHECK-LABEL: @used_twice
+// CHECK: [[SUMS:%.*]] = "stablehlo.reduce_window"(%x
+// CHECK-NOT: "stablehlo.reduce_window"
+// CHECK: stablehlo.slice [[SUMS]] [7:8]
+sdy.mesh @ring = <["r"=4]>
+func.func @used_twice(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) -> (tensor<8xf32>, tensor<1xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 8>, padding = dense<[[7, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.slice %0 [7:8] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>) -> tensor<1xf32>
+  return %0, %1 : tensor<8xf32>, tensor<1xf32>
+}
