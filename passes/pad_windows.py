@@ -7,7 +7,7 @@ becomes
 
     %1 = "stablehlo.reduce_window"(%x, %zero) <{…, padding = dense<1> : …, base_dilations = array<i64: 1>}> …
 
-and windows of which a part is used become those; gradients of max pooling have an operation of their own:
+and windows of which only a part is used become those; gradients of max pooling have their own operation:
 
     %2 = stablehlo.pad %x, %lowest, low = [1], high = [1], interior = [0] : … -> tensor<66xf32>
     %3 = "stablehlo.select_and_scatter"(%2, %s, %zero) … : … -> tensor<66xf32>
@@ -151,7 +151,7 @@ def _is_number(value: SSAValue, number: object) -> bool:
 
 
 def _is_part(snap: Snapshot, node: Node, windows: Mapping[Operation, Node]) -> bool:
-    """Put windows in the place of a part of more windows; what takes all of them is the windows."""
+    """Put windows in the place of a part of more, which nothing else uses; what takes all is the windows."""
     op, sharding = snap.ops[node.id], snap.graph.values[node.results[0]].sharding
     part, whole = Range.taken(op), op.operands[0]
     if part is None or sharding is None:
@@ -167,7 +167,7 @@ def _is_part(snap: Snapshot, node: Node, windows: Mapping[Operation, Node]) -> b
     ends = [size - limit for size, limit in zip(shape, part.limits, strict=True)]
     cut = [*zip(part.starts, ends, strict=True)]
     split = any(each.axes and any(pair) for each, pair in zip(sharding.dims, cut, strict=True))
-    if len(made.results) > 1 or not split:
+    if len(made.results) > 1 or not split or not whole.has_one_use():
         return False
     if made.name == hlo.select_and_scatter.name:
         return _unpooled(snap, windows[made], made, op, part)
@@ -213,7 +213,7 @@ def _replaced(
         result_types=[op.results[0].type],
         properties={**made.properties, "padding": attribute_of("padding", tuple(padding))},
         attributes={**made.attributes, **op.attributes},
-        regions=[region.clone() for region in made.regions],
+        regions=[made.detach_region(region) for region in [*made.regions]],
         location=made.location,
     )
     Rewriter.insert_op(new, InsertPoint.before(op))

@@ -20,6 +20,7 @@ from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError, is_own
 from shardc.frontend.jax_equations import equations
 from shardc.jaxside.partitioned import inlined
+from shardc.jaxside.sparse import spelled_out
 from shardc.jaxside.untyped import jax
 
 Function = Callable[..., Any]
@@ -32,12 +33,14 @@ class HostFunctions(Struct):
 
     def lowering(self) -> Any:
         """The parameters of a lowering that collects callbacks here, those inside a library's operations too,
-        and in which functions that say how they are partitioned are what they compute.
+        and in which functions that say how they are partitioned are what they compute, as are products of
+        sparse matrices.
 
         The lowering raises ShardcError at a callback that cannot be compiled.
         """
         rules = tuple((primitive, self._rule(primitive, said)) for primitive, said in _primitives())
-        return _module("interpreters.mlir").LoweringParameters(override_lowering_rules=(*rules, *inlined()))
+        own = (*rules, *inlined(), *spelled_out())
+        return _module("interpreters.mlir").LoweringParameters(override_lowering_rules=own)
 
     def _rule(self, primitive: Any, said: Callable[..., _Said]) -> Any:
         def rule(context: Any, *operands: Any, **params: Any) -> Any:

@@ -134,22 +134,19 @@ func.func @convolutions(%x: tensor<1x8x2xf32> {sdy.sharding = #sdy.sharding<@rin
 
 // -----
 
-// Two parts of the same windows are windows each.
-// CHECK-LABEL: @two_parts
-// CHECK:         [[A:%.*]] = "stablehlo.reduce_window"(%x, %zero){{.*}}padding = dense<{{\[\[}}2, 0]]>
-// CHECK:           stablehlo.add
-// CHECK:         [[B:%.*]] = "stablehlo.reduce_window"(%x, %zero){{.*}}padding = dense<{{\[\[}}0, 2]]>
-// CHECK:           stablehlo.add
-// CHECK:         func.return [[A]], [[B]]
+// Sums of which one is used by itself, and all are used elsewhere: the slice takes it.
+// CHECK-LABEL: @used_twice
+// CHECK: [[SUMS:%.*]] = "stablehlo.reduce_window"(%x
+// CHECK-NOT: "stablehlo.reduce_window"
+// CHECK: stablehlo.slice [[SUMS]] [7:8]
 sdy.mesh @ring = <["r"=4]>
-func.func @two_parts(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @used_twice(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) -> (tensor<8xf32>, tensor<1xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %1 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>, padding = dense<[[2, 2]]> : tensor<1x2xi64>}> ({
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 8>, padding = dense<[[7, 0]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %2 = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %2 : tensor<f32>
-  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<10xf32>
-  %3 = stablehlo.slice %1 [0:8] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
-  %4 = stablehlo.slice %1 [2:10] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<10xf32>) -> tensor<8xf32>
-  return %3, %4 : tensor<8xf32>, tensor<8xf32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.slice %0 [7:8] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<8xf32>) -> tensor<1xf32>
+  return %0, %1 : tensor<8xf32>, tensor<1xf32>
 }

@@ -339,3 +339,8 @@ def test_one_condition_for_all_of_what_is_indexed(pod, key):
         return jnp.take_along_axis(picked, jnp.resize(picked, (3,)) % 3, axis=0), x
 
     drawn(chosen, pod, key, pod.put(np.ones((8, 2), np.float32), "data"), out=(pod.way(), pod.way("data")))
+
+
+def test_choices_with_probabilities_that_are_split(pod, key):
+    p = pod.put(np.arange(1, 17, dtype=np.float32) / 136, "data")
+    drawn(lambda k, p: random.choice(k, 16, (8,), p=p), pod, key, p, out=pod.way("data"))
