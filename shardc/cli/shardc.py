@@ -142,8 +142,16 @@ def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
         os.environ.setdefault(_THREADS, "1")
     from shardc.cli import driver
 
-    cache.ANEW.set(given.no_cache)
     options = replace(options, **driver.source_of(given.program))
+    token = cache.ANEW.set(given.no_cache)
+    try:
+        return _chosen(given, options, ends)
+    finally:
+        cache.ANEW.reset(token)
+
+
+def _chosen(given: argparse.Namespace, options: Options, ends: bool) -> int:
+    """Run the action that the arguments name."""
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling
 

@@ -55,6 +55,7 @@ def compilations(monkeypatch):
 def test_the_second_time_nothing_is_compiled(program, capsys, compilations):
     first, second = run(capsys, program), run(capsys, program)
     assert first == second == run(capsys, program, "--no-cache")
+    assert not cache.ANEW.get()  # which is of the command, and not of the process
     assert "2 of 12 places are padding" in first[1]
     assert compilations == ["jax", "jax"]
 

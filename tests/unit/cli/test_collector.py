@@ -30,6 +30,7 @@ def test_what_is_kept_is_not_looked_at_again(kept: bool):
 def test_what_is_there_is_among_what_is_old_where_modules_were_imported(
     imports: bool, monkeypatch: pytest.MonkeyPatch
 ):
+    gc.unfreeze()  # what tests before left
     with no_garbage_collection():
         if imports:
             monkeypatch.setitem(sys.modules, "module_of_a_test", ModuleType("module_of_a_test"))
