@@ -41,7 +41,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
-from shardc.analysis.marks import TOGETHER
+from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.phases import BEFORE, PHASES, Phase, phases
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
@@ -59,7 +59,6 @@ from shardc.rewrite.combining import Candidate, best_splits, grouped
 from shardc.rewrite.joined_collectives import JOINED, send, take
 from shardc.rewrite.waiting import in_order, needed, needs, operands
 
-REASON = "shardc.reason"
 NAMES = frozenset(op.name for op in JOINED)
 
 

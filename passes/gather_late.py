@@ -27,6 +27,7 @@ from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.loops import Constants, counted
+from shardc.analysis.marks import REASON
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import location_of
@@ -37,8 +38,6 @@ from shardc.graph.program import own_attrs
 from shardc.ops import hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Machine, Stages, load, wanted_of
-
-REASON = "shardc.reason"
 
 LITTLE = 100
 """A stack of so small a part of a device's memory may be whole."""

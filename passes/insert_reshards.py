@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.marks import REASON
 from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
@@ -41,7 +42,6 @@ from shardc.rewrite.folding.numbers import is_number
 from shardc.rewrite.folding.places import LAYER
 
 FORM = "shardc.form"
-REASON = "shardc.reason"
 CALL = "shardc.call"
 
 

@@ -32,7 +32,7 @@ from msgspec.structs import replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
+from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.analysis.text import sharded_text, title
 from shardc.check.communication import SAID
 from shardc.dialects.build import IRBuilder
@@ -53,7 +53,7 @@ KEPT = (
     "shardc.call",
     "shardc.group",
     "shardc.layer",
-    "shardc.reason",
+    REASON,
     LETTERS,
     PARTIAL_OVER,
     PARTIAL_KIND,
@@ -133,7 +133,7 @@ class _Localize:
         """What is built for a node has its place, but not yet its name, and its notes."""
         notes = {key: node.attrs[key] for key in KEPT if key in node.attrs}
         if "shardc.form" in node.attrs:
-            notes["shardc.reason"] = f"{title(node)} runs on blocks ({node.attrs['shardc.form']})"
+            notes[REASON] = f"{title(node)} runs on blocks ({node.attrs['shardc.form']})"
         with self.builder.at(node.loc.named(None)), self.builder.tagged(notes):
             yield
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 
+from shardc.analysis.marks import REASON
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.shared_graph import SharedGraph
@@ -34,7 +35,7 @@ from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.overlap.candidates import Candidate, Finder, Unsuitable, work
 from shardc.planning.overlap.times import BANDWIDTH, FLOPS, LATENCY, LAUNCH, RingMachine, Times
-from shardc.rewrite.ring_products import REASON, RingRewriter
+from shardc.rewrite.ring_products import RingRewriter
 
 WHEN = ("off", "on", "auto")
 

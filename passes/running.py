@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from xdsl.ir import Attribute, Operation
 
-from shardc.diagnostics import Diagnostic, collecting, warn
+from shardc.diagnostics import Diagnostic, collecting, pass_on
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.folding.notes import Unlike, has_own
@@ -90,7 +90,7 @@ class Run(Struct, frozen=True):
             self._back(whole)
             ways = (False,) if differ else ()
         elif done:
-            _warn(warnings)
+            pass_on(warnings)
             self.plainly(rest)
             return
         before: list[Diagnostic] = []
@@ -98,7 +98,7 @@ class Run(Struct, frozen=True):
             with collecting() as before:
                 self.plainly(entries[:at])
         finally:
-            _warn(before)
+            pass_on(before)
         for functions in ways:
             whole = self._now()
             cuts = self.fold(entries[at], functions)
@@ -111,7 +111,7 @@ class Run(Struct, frozen=True):
                 key = self._remembering(folded)
                 done = unfold()
             if done:
-                _warn(warnings)
+                pass_on(warnings)
                 if edited is not None and functions and key is not None:
                     edited.keep(key, before)
                 self.plainly(rest)
@@ -194,8 +194,3 @@ class Run(Struct, frozen=True):
             self.shared.drop()
         if self.each:
             self.shared.module.verify()
-
-
-def _warn(warnings: Sequence[Diagnostic]) -> None:
-    for each in warnings:
-        warn(each.message, each.loc, each.hint)

@@ -37,6 +37,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.analysis.marks import REASON
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import pairs_attr
 from shardc.dialects.shared_graph import SharedGraph
@@ -50,8 +51,6 @@ from shardc.rewrite.folding.functions import slots_of
 from shardc.rewrite.folding.numbers import is_number, rows_of
 from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART, Slot, places_of
 from shardc.rewrite.same_extremes import take_of_plain
-
-REASON = "shardc.reason"
 
 
 class ShareCollectives(GraphPass):

@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.analysis.marks import REASON
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
@@ -50,8 +51,6 @@ from shardc.rewrite.no_elements import of_the_others
 from shardc.rewrite.placed_sums import sum_of_placed
 from shardc.rewrite.products_of_ones import repeated_array
 from shardc.rewrite.transposed_totals import total_of_transposed
-
-REASON = "shardc.reason"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of, sends
-from shardc.analysis.marks import TOGETHER
+from shardc.analysis.marks import REASON, TOGETHER
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.shared_graph import SharedGraph
@@ -47,8 +47,6 @@ from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Machine, Stages, Wanted, load
 from shardc.rewrite.waiting import operands
-
-REASON = "shardc.reason"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
-from shardc.analysis.marks import TOGETHER
+from shardc.analysis.marks import REASON, TOGETHER
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
@@ -39,7 +39,6 @@ from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Machine, Stages, Wanted, joined, load, pieces, wanted_of
 
-REASON = "shardc.reason"
 NAMES = frozenset(op.name for op in (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter))
 
 

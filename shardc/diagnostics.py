@@ -181,6 +181,12 @@ def warn(message: str, loc: Location = UNKNOWN, hint: str | None = None) -> None
         sink.append(diagnostic)
 
 
+def pass_on(warnings: Iterable[Diagnostic]) -> None:
+    """Warn of what was collected, outside of that `collecting`."""
+    for each in warnings:
+        warn(each.message, each.loc, each.hint)
+
+
 def _alike(one: Diagnostic, other: Diagnostic) -> bool:
     if one.loc == UNKNOWN or (one.loc, one.hint) != (other.loc, other.hint):
         return one == other

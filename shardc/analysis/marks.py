@@ -11,3 +11,6 @@ EFFECT = "shardc.effect"
 
 TOGETHER = "shardc.together"
 """On a collective: it is sent in one go with the one before it, of the same kind over the same axes."""
+
+REASON = "shardc.reason"
+"""Why a collective or a change of layout is there, as its comment says it."""

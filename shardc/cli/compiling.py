@@ -15,7 +15,7 @@ import sys
 
 from shardc import cache, outcome
 from shardc.cli import driver
-from shardc.diagnostics import Location, collecting, register_source, warn
+from shardc.diagnostics import Location, collecting, pass_on, register_source, warn
 from shardc.options import Options
 from shardc.proof import VARIABLE
 
@@ -45,8 +45,7 @@ def _made(
 
     with collecting() as warnings:
         made, verdict = compiled(text, options, stage, proved)
-    for each in warnings:
-        warn(each.message, each.loc, each.hint)
+    pass_on(warnings)
     if key:
         said = [[w.message, w.loc.file, w.loc.line, w.loc.col, w.loc.name, w.hint] for w in warnings]
         cache.put(json.dumps({"made": made, "verdict": verdict, "said": said}).encode(), *key)

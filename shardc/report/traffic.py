@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
-from shardc.analysis.marks import TOGETHER
+from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
@@ -108,7 +108,7 @@ def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
     """A collective as if it ran once."""
     node = run.node
     axes = axes_of(node)
-    reason = node.attrs.get("shardc.reason")
+    reason = node.attrs.get(REASON)
     return Collective(
         op=title_of(node),
         kind=str(node.attrs["kind"]) if "kind" in node.attrs else None,

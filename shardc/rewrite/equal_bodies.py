@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
+from shardc.analysis.marks import REASON
 from shardc.dialects.nested import nested
 from shardc.ops import Trait, has, hlo
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.outline import REASON, has_effect
+from shardc.rewrite.outline import has_effect
 
 _WITH_BODIES = frozenset(definition.name for definition in (hlo.while_, hlo.if_, hlo.case, hlo.custom_call))
 

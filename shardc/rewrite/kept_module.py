@@ -21,7 +21,7 @@ from msgspec import Struct
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from shardc.diagnostics import Diagnostic, Location, collecting, titles_of, warn
+from shardc.diagnostics import Diagnostic, Location, collecting, pass_on, titles_of, warn
 from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.locations import location_of, source_of
@@ -44,8 +44,7 @@ def watched() -> Generator[Watched]:
     """Take down what is warned of and planned meanwhile; the warnings are passed on afterwards."""
     with counting() as effort, collecting() as warnings:
         yield Watched(warnings, effort)
-    for each in warnings:
-        warn(each.message, each.loc, each.hint)
+    pass_on(warnings)
 
 
 def written(

@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.analysis.marks import EFFECT
+from shardc.analysis.marks import EFFECT, REASON
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
@@ -33,7 +33,6 @@ from shardc.rewrite.folding.places import LAYER, OWN, note_places, places_of
 CALL = "shardc.call"
 GROUP = "shardc.group"
 GLOBAL = "shardc.global"
-REASON = "shardc.reason"
 _YES = IntegerAttr.from_bool(True)
 
 

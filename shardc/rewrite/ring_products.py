@@ -12,7 +12,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
+from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.check.state import axis_named
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
@@ -27,7 +27,7 @@ from shardc.layout import Mesh, text_of
 from shardc.ops import hlo
 from shardc.planning.overlap.candidates import BlockOp, Candidate, Unsuitable, axes_of
 
-CALL, GLOBAL, REASON = "shardc.call", "shardc.global", "shardc.reason"
+CALL, GLOBAL = "shardc.call", "shardc.global"
 
 RELAYOUTS = (hlo.reshape.name, hlo.transpose.name)
 """Done once, before a block goes around."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, pairs_of, title_of
-from shardc.analysis.marks import TOGETHER
+from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.text import readable
 from shardc.backend.python.expressions import Expr, raw
 from shardc.backend.python.mesh_text import axis_names
@@ -61,12 +61,12 @@ def comment(scope: Scope, *nodes: Node) -> str:
     """
     mesh, (node, *others) = scope.emission.mesh, nodes
     names = ", ".join(mesh.names(axes_of(node))) if mesh else ""
-    reason = node.attrs.get("shardc.reason")
+    reason = node.attrs.get(REASON)
     amount = readable(sum(bytes_sent(scope.graph, each) for each in nodes))
     with_it = " with the one before" if TOGETHER in node.attrs else ""
     text = f"{title_of(node)} over {names}, {amount} sent per device{with_it}"
     if len(others) == 1:
-        return f"{text}: {reason}; and {others[0].attrs['shardc.reason']}"
+        return f"{text}: {reason}; and {others[0].attrs[REASON]}"
     more = f"; and {len(others)} more" if others else ""
     return f"{text}: {reason}{more}" if reason else text
 

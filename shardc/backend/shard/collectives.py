@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shardc.analysis.collectives import axes_of
+from shardc.analysis.marks import REASON
 from shardc.backend.python.collectives import collective, in_mesh_order
 from shardc.backend.python.expressions import Expr, call, list_of, raw, tuple_of
 from shardc.backend.python.names import quoted
@@ -94,7 +95,7 @@ def all_slice(scope: Scope, node: Node) -> Expr:
 def to_partial(scope: Scope, node: Node) -> Term:
     kind = str(node.attrs.get("kind", "sum"))
     expr = call("to_partial", *_operands(scope, node), *([] if kind == "sum" else [quoted(kind)]))
-    reason = node.attrs.get("shardc.reason")
+    reason = node.attrs.get(REASON)
     shape = scope.type(node.results[0]).shape
     return Term(expr, shape, own_line=reason is not None, comment=None if reason is None else str(reason))
 

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from shardc import cache
-from shardc.diagnostics import Diagnostic, Location, collecting, warn
+from shardc.diagnostics import Diagnostic, Location, collecting, pass_on
 from shardc.dialects import kept_operations
 from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
@@ -112,8 +112,7 @@ class Edited:
             if not kept.put(entry.folded, module, constants, numbers, notes, place):
                 return False
         say(entry.said, place or _as_it_is)
-        for each in warnings:
-            warn(each.message, each.loc, each.hint)
+        pass_on(warnings)
         return True
 
     def _number(self, place: int) -> Dense:

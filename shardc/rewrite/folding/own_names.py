@@ -16,9 +16,9 @@ from msgspec import Struct
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
+from shardc.analysis.marks import REASON
 from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.folding.places import Slot
-from shardc.rewrite.outline import REASON
 
 _NUMBER = re.compile(r"(\d+)")
 

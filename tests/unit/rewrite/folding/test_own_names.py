@@ -7,12 +7,12 @@ from xdsl.dialects.builtin import StringAttr, f32
 from xdsl.dialects.test import TestOp as Op
 from xdsl.ir import Block, BlockArgument
 
+from shardc.analysis.marks import REASON
 from shardc.compilation import emit
 from shardc.dialects.locations import locate, location_of
 from shardc.graph.types import Location
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
-from shardc.rewrite.outline import REASON
 from tests.unit.rewrite.folding.programs import step, there_and_back
 from tests.unit.rewrite.folding.test_folding import stages
 
