@@ -32,7 +32,7 @@ runtimes send such in one go, and so they are priced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -42,24 +42,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.marks import REASON, TOGETHER
-from shardc.analysis.phases import BEFORE, PHASES, Phase, phases
-from shardc.check.varying import VaryingTypes
-from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.forms.exchange import MASKED
-from shardc.graph import Node, Region, walk
+from shardc.graph import Node
 from shardc.graph.program import own_attrs
 from shardc.layout import Axis
-from shardc.ops import Trait, has, spmd
+from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.planning.machines import Combined, Joint, Machine, load, wanted_of
-from shardc.rewrite.combining import Candidate, best_splits, grouped
-from shardc.rewrite.joined_collectives import JOINED, send, take
-from shardc.rewrite.waiting import in_order, needed, needs, operands
-
-NAMES = frozenset(op.name for op in JOINED)
+from shardc.planning.machines import Combined, Machine, load
+from shardc.rewrite.combining import best_splits, grouped
+from shardc.rewrite.joinable import Joinable, joinable
+from shardc.rewrite.joined_collectives import send, take
+from shardc.rewrite.waiting import in_order
 
 
 @dataclass(frozen=True)
@@ -83,65 +78,22 @@ class CombineCollectives(GraphPass):
         return changed
 
     def _blocks(self, shared: SharedGraph) -> list[_Block]:
-        """Those of the per-device code that have several collectives."""
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
         snap, builder = shared.snapshot(), IRBuilder(shared.module)
-        with collecting():
-            found = shared.varying()
-        blocks: list[_Block] = []
-        for function in snap.graph.functions.values():
-            for node in walk(function.body):
-                if node.id in found:
-                    types = found[node.id]
-                    joint = Joint(types.parts.mesh, machine, self.bytes)
-                    for region in _regions(node.regions[0]):
-                        blocks.append(_Block(snap, builder, types, joint, region))
-        return [block for block in blocks if len(block.candidates) > 1]
-
-
-def _regions(body: Region) -> Iterator[Region]:
-    """A body, and the bodies of the loops and branches in it."""
-    yield body
-    for node in walk(body):
-        if has(node.name, Trait.REGION):
-            yield from node.regions
+        return [_Block(snap, builder, each) for each in joinable(shared, machine, self.bytes)]
 
 
 class _Block:
-    """The nodes of a region, the collectives among them, by place, and what each can be one with."""
+    """The collectives of a region."""
 
-    def __init__(
-        self, snap: Snapshot, builder: IRBuilder, types: VaryingTypes, joint: Joint, region: Region
-    ) -> None:
-        self.snap, self.builder, self.types, self.joint = snap, builder, types, joint
-        self.nodes = region.nodes
-        used: dict[int, int] = {}
-        for place, node in enumerate(self.nodes):
-            for value in operands(node):
-                used.setdefault(value, place)
-        self.places = [
-            place
-            for place, node in enumerate(self.nodes)
-            if node.name in NAMES and REASON in node.attrs and node.results[0] in used
-        ]
-        self.before: list[list[int]] = []
-        self.candidates: list[Candidate] = []
-        self.phases: list[Phase] = []
-        if len(self.places) < 2:
-            return
-        made = phases(region)
-        self.phases = [made.get(self.nodes[place].operands[0], BEFORE) for place in self.places]
-        self.before = needs(self.nodes)
-        for place, bits in zip(self.places, needed(self.before, self.places), strict=True):
-            node = self.nodes[place]
-            wanted, first = wanted_of(snap.graph, node), used[node.results[0]]
-            self.candidates.append(Candidate(wanted, self._kind(node), first, bits))
+    def __init__(self, snap: Snapshot, builder: IRBuilder, found: Joinable) -> None:
+        self.snap, self.builder, self.found = snap, builder, found
 
     def split(self) -> bool:
         """Do sums over several axes over some of them and then over the others, where more is one then."""
-        splits = best_splits(self.candidates, self.joint)
-        for place in self.places:
-            node = self.nodes[place]
+        splits = best_splits(self.found.candidates, self.found.joint)
+        for place in self.found.places:
+            node = self.found.nodes[place]
             parts = splits.get(axes_of(node), ()) if node.name == spmd.all_reduce.name else ()
             if parts:
                 self._split(node, parts)
@@ -160,57 +112,31 @@ class _Block:
 
     def combine(self, told: Callable[[Combined], None] | None) -> bool:
         """Make one of those that are quickest so; whether there were any."""
-        groups, _ = grouped(self.candidates, self.joint)
+        groups, _ = grouped(self.found.candidates, self.found.joint)
         if told is not None:
-            for combined in self._counted(groups):
+            for combined in self.found.counted([(1, group) for group in groups]):
                 told(combined)
         if all(len(group) == 1 for group in groups):
             return False
-        places = [[self.places[number] for number in group] for group in groups]
-        block = self.snap.ops[self.nodes[0].id].parent
+        nodes = self.found.nodes
+        places = [[self.found.places[number] for number in group] for group in groups]
+        block = self.snap.ops[nodes[0].id].parent
         assert block is not None
-        ops = [self.snap.ops[node.id] for node in self.nodes]
+        ops = [self.snap.ops[node.id] for node in nodes]
         for op in ops:
             op.detach()
-        block.add_ops([ops[place] for place in in_order(self.nodes, self.before, places)])
+        block.add_ops([ops[place] for place in in_order(nodes, self.found.before, places)])
         for group in places:
             if len(group) > 1:
-                self._side_by_side([self.nodes[place] for place in group])
+                self._side_by_side([nodes[place] for place in group])
         return True
-
-    def _counted(self, groups: list[list[int]]) -> Iterator[Combined]:
-        """How many there were and are of each kind and axes, by when their operands are made."""
-        found: dict[Hashable, list[list[int]]] = {}
-        for group in groups:
-            each = self.candidates[group[0]]
-            found.setdefault((each.kind, each.wanted.op, each.wanted.over), []).append(group)
-        for alike in found.values():
-            wanted = self.candidates[alike[0][0]].wanted
-            names = tuple(sorted({axis.name for axis in wanted.over}))
-            for phase in PHASES:
-                count = [sum(self.phases[number] == phase for number in group) for group in alike]
-                after = sum(own / len(group) for own, group in zip(count, alike, strict=True))
-                if after:
-                    yield Combined(wanted.op.title or "", names, sum(count), after, phase)
-
-    def _kind(self, node: Node) -> Hashable:
-        """Equal for those that can be one, or side by side, but for their operation and axes."""
-        value = node.operands[0]
-        said = tuple(map(node.attrs.get, ("kind", "invariant", "pairs", MASKED)))
-        beside = self.joint.stages is not None and node.name == spmd.all_reduce.name
-        return said, self.snap.graph.type(value).dtype, None if beside else self._alike(node)
-
-    def _alike(self, node: Node) -> Hashable:
-        """Equal for those whose operands are the same, and partial, on the same devices."""
-        how = self.types[node.operands[0]]
-        return frozenset(how.varies), frozenset(how.partial)
 
     def _side_by_side(self, group: list[Node]) -> None:
         """One collective in the place of all that are the same on the same devices, one right after the
         other."""
         parts: dict[Hashable, list[Node]] = {}
         for node in group:
-            parts.setdefault(self._alike(node), []).append(node)
+            parts.setdefault(self.found.alike(node), []).append(node)
         ops = {node.id: self.snap.ops[node.id] for node in group}
         behind = ops[group[-1].id].next_op
         assert behind is not None

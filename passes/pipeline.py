@@ -121,18 +121,23 @@ def run_to(
 
 
 def shard(module: ModuleOp, options: Options) -> bool:
-    """Take a module to the stage "sharded", unless layers of it are taken out on the way from text to a
-    device's program; whether it was. If not, it is left on the way."""
+    """Take a module to the stage "sharded"; whether with all its layers. If not, few of many equal ones stand
+    for all, as on the way from text to a device's program."""
     entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
     at = [entry.name for entry in entries].index(FOLDING[0])
     each = _each()
     run = Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         run.plainly(entries[:at])
-        if run.fold(entries[at]):
-            return False
+        few = run.fold(entries[at])
         run.plainly(entries[at + 1 :])
-    return True
+    return not few
+
+
+def across(options: Options) -> tuple[str, ...]:
+    """The passes by option, of these options, that look across layers."""
+    asked = (entry for entry in PIPELINE if entry.by_option and entry.name in options)
+    return tuple(entry.name for entry in asked if not entry.layerwise)
 
 
 def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = None) -> None:

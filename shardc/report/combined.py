@@ -37,15 +37,20 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
-from shardc.passes.pipeline import READING, run_to, saying, shard
+from shardc.passes.combine_collectives import CombineCollectives
+from shardc.passes.pipeline import COMPUTING, PASSES, READING, across, run_to, saying, shard
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
 from shardc.planning.program import Counted, Plan, splits_both
+from shardc.report.few_layers import priced
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
+
+SENDING = COMBINES, "stage-collectives", "stack-exchanges"
+"""The passes that say which collectives are sent as one."""
 
 PROPAGATED, DATA_FIRST, GATHERED = "propagated", "data first", "gathered"
 PLACED = PROPAGATED, DATA_FIRST, GATHERED
@@ -104,15 +109,22 @@ def plans(
     module: ModuleOp, machine: Machine, options: ByPass, bound: bool = False
 ) -> Iterator[tuple[str, Tried]]:
     """The plans, each with its name; none that gathers first where memory is `bound`."""
-    start, stage, size = module.clone(), "sharded", sum(1 for _ in module.walk())
+    start, size = module.clone(), sum(1 for _ in module.walk())
     with collecting():
-        if not shard(start, options):
-            start, stage = module, "ir"  # equal layers are taken out, on the way from there alone
+        few = not shard(start, options)
+    way = _tried_with_few if few else _tried
+    if few and not {*across(options)} <= {*SENDING}:
+        start, way = module, partial(_tried, stage="ir")
     known = dict[Hashable, Tried]()
 
     def tried(counted: Counted, begin: Tried | None = None) -> Tried:
         chain = (*(begin.chain if begin else ()), counted)
-        return _tried(start.clone(), machine, saying(options, PLANS, counted=chain), stage, known)
+        said = saying(options, PLANS, counted=chain)
+        try:
+            with collecting():
+                return way(start.clone(), machine, said, known)
+        except _Again as again:
+            return replace(known[again.decided], options=said)
 
     def placed(gathered: tuple[str, ...] = (), data_first: bool = False) -> Tried:
         counted = Counted(search=False, gathered=gathered, data_first=data_first)
@@ -213,34 +225,54 @@ def _followed(
 class _Again(Exception):
     """A plan that was priced before."""
 
+    def __init__(self, decided: Hashable) -> None:
+        self.decided = decided
+
+
+class _Plans:
+    """What is planned for a program; _Again where it is `known`."""
+
+    def __init__(self, known: dict[Hashable, Tried]) -> None:
+        self.known, self.planned = known, list[Hashable]()
+
+    def told(self, plan: Plan) -> None:
+        """Note a plan."""
+        if plan.decided in self.known:
+            raise _Again(plan.decided)
+        self.planned.append(plan.decided)
+
+    def priced(self, tried: Tried) -> Tried:
+        """What the plans that were noted come to."""
+        self.known.update(dict.fromkeys(self.planned, tried))
+        return tried
+
 
 def _tried(
-    module: ModuleOp, machine: Machine, options: ByPass, stage: str, known: dict[Hashable, Tried]
+    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], stage: str = "sharded"
 ) -> Tried:
-    """A module at a stage before planning, planned and priced; a plan that is `known` is not priced again.
-    Where equal layers are taken out nobody is told a plan: what passes made of it is then found again.
+    """A module at a stage before planning, planned and priced. From the text on equal layers are taken out
+    and put back, and nobody is told a plan: what passes made of it is then found again.
 
     It is not verified: the program of the plan that is taken is made once more."""
-    found, planned = list[Combined](), list[Hashable]()
-
-    def told(plan: Plan) -> None:
-        planned.append(decided := plan.decided)
-        if decided in known:
-            raise _Again
-
+    found, plans = list[Combined](), _Plans(known)
     passes, without = saying(options, COMBINES, told=found.append), ()
     if stage != "ir":
-        passes, without = saying(passes, PLANS, told=told), READING
-    try:
-        with collecting():
-            run_to(make_context(), module, "local", stage, passes, without=without, verified=False)
-            program = per_device.read(snapshot(module).graph)
-    except _Again:
-        return replace(known[planned[0]], options=options)
+        passes, without = saying(passes, PLANS, told=plans.told), READING
+    run_to(make_context(), module, "local", stage, passes, without=without, verified=False)
+    program = per_device.read(snapshot(module).graph)
     sent = collectives(program)
     times, spent = estimate(machine, program, sent, 0), Counter[tuple[str, ...]]()
     for each, time in zip(sent, times.collectives, strict=True):
         spent[tuple(axis.name for axis in each.over)] += time.total_ns
-    tried = Tried(options, times.total_ns, tuple(found), spent)
-    known.update(dict.fromkeys(planned, tried))
-    return tried
+    return plans.priced(Tried(options, times.total_ns, tuple(found), spent))
+
+
+def _tried_with_few(
+    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried]
+) -> Tried:
+    """The same of a module that few of many equal layers stand for: they are not put back."""
+    plans, limit = _Plans(known), options[COMBINES].get("bytes", CombineCollectives.bytes)
+    passes, without = saying(options, PLANS, told=plans.told), (*READING, *SENDING)
+    run_to(make_context(), module, "local", "sharded", passes, without=without, verified=False)
+    sending = [PASSES[name]()(**options[name]) for name in SENDING if name in options]
+    return plans.priced(Tried(options, *priced(module, machine, limit, [*sending, PASSES[COMPUTING]()()])))

@@ -7,6 +7,7 @@ runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -67,17 +68,16 @@ def estimate(
 ) -> Estimate:
     """Times of a device's program and of its collectives `found`. ShardcError if links fit no axis."""
     mesh = program.mesh.mesh if program.mesh else None
-    times = tuple(_timed(machine, mesh, collective) for collective in found) if mesh else ()
+    times = tuple(timed(machine, mesh, collective) for collective in found) if mesh else ()
     communication = sum(time.total_ns for time in times)
-    done = list(worked(program, machine))
+    done = worked(program, machine)
     matmul = sum(
         run.times * machine.work(work.operations, work.rate, 0)
         for run, work in done
         if has(run.node.name, Trait.PRODUCT)
     )
-    working = sum(run.times * work.seconds(machine) for run, work in done)
     kinds = dict.fromkeys(link.kind for link in machine.links)
-    work_ns = round(BILLION * working)
+    working = work_ns(machine, done)
     return Estimate(
         machine=machine.name,
         source=machine.source,
@@ -85,24 +85,32 @@ def estimate(
         collectives=times,
         communication_ns=communication,
         matmul_ns=round(BILLION * matmul),
-        work_ns=work_ns,
-        total_ns=communication + work_ns,
-        overlapped_ns=max(communication, work_ns),
+        work_ns=working,
+        total_ns=communication + working,
+        overlapped_ns=max(communication, working),
         memory=machine.memory,
         fits=peak <= machine.memory,
     )
 
 
-def _timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTime:
+def timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTime:
+    """What a collective takes on a machine."""
     link = link_of(machine, mesh, collective.over)
     once = round(BILLION * seconds(machine, link, mesh, collective))
     return CollectiveTime(link.name, once, once * collective.times)
 
 
-def worked(program: PerDeviceProgram, machine: Machine) -> list[tuple[Run, OpWork]]:
-    """What every operation takes that is no exchange, and how often it runs."""
+def work_ns(machine: Machine, done: Iterable[tuple[Run, OpWork]]) -> int:
+    """Nanoseconds of all operations that are no exchanges."""
+    return round(BILLION * sum(run.times * work.seconds(machine) for run, work in done))
+
+
+def worked(
+    program: PerDeviceProgram, machine: Machine, many: Callable[[Node], int] | None = None
+) -> list[tuple[Run, OpWork]]:
+    """What every operation takes that is no exchange, and how often it runs; `many` as Executions has it."""
     graph = program.graph
-    runs = Executions(program, partial(operations, graph)).runs
+    runs = Executions(program, partial(operations, graph), many).runs
     written = WrittenOut(program, runs)
     runs = tuple(run for run in runs if not has(run.node.name, Trait.CALL))
     ops = {run.node.id: op_of(graph, run.node) for run in runs}

@@ -5,6 +5,7 @@ Bytes are those of the comments in the written program (OpDef.sends): the ring a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
-from shardc.graph import Graph, Location
+from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis, size_of
 from shardc.planning.machines import is_strided
 from shardc.report.executions import Executions, Run
@@ -75,22 +76,29 @@ class Collective(Struct, frozen=True):
 
 def collectives(program: PerDeviceProgram) -> tuple[Collective, ...]:
     """Those of a program in its order; equal ones are one entry, with their times added."""
-    if program.mesh is None:
-        return ()
-    runs = Executions(program, lambda node: bytes_sent(program.graph, node)).runs
     entries: list[tuple[Collective, int]] = []
-    for run in runs:
-        if sends(run.node):
-            entry = _entry(program.graph, program.mesh, run)
-            if TOGETHER in run.node.attrs and entries:
-                before, _ = entries.pop()
-                entry = _together(before, entry)
-            entries.append((entry, run.times))
+    for run, entry in each_collective(program):
+        if TOGETHER in run.node.attrs and entries:
+            before, _ = entries.pop()
+            entry = _together(before, entry)
+        entries.append((entry, run.times))
     found: dict[Collective, Collective] = {}
     for entry, times in entries:
         have = found.setdefault(entry, replace(entry, times=0))
         found[entry] = replace(have, times=have.times + times)
     return tuple(found.values())
+
+
+def each_collective(
+    program: PerDeviceProgram, many: Callable[[Node], int] | None = None
+) -> Iterator[tuple[Run, Collective]]:
+    """Those of a program in its order, each as if it ran once, and how often it does; `many` as Executions
+    has it."""
+    if program.mesh is None:
+        return
+    for run in Executions(program, lambda node: bytes_sent(program.graph, node), many).runs:
+        if sends(run.node):
+            yield run, _entry(program.graph, program.mesh, run)
 
 
 def _together(one: Collective, other: Collective) -> Collective:

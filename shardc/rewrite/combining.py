@@ -52,6 +52,11 @@ def split(candidates: Sequence[Candidate], splits: Splits) -> list[Candidate]:
     return found
 
 
+def origins(candidates: Sequence[Candidate], splits: Splits) -> list[int]:
+    """Of each of those after splitting, the number of the one that it is, or is a part of."""
+    return [number for number, each in enumerate(candidates) for _ in _parts(each, splits)]
+
+
 def _parts(candidate: Candidate, splits: Splits) -> list[Wanted]:
     wanted = candidate.wanted
     if wanted.op is not spmd.all_reduce or wanted.over not in splits:

@@ -54,6 +54,10 @@ class Joint:
             return self._alone(group[0])
         return self._together(group[0], sum(each.nbytes for each in group), sum(map(_copied, group)))
 
+    def sent(self, group: Sequence[Wanted]) -> float:
+        """Of these seconds, those that are no copies."""
+        return 0.0 if self.stages is None else self.stages.sent(joined(group) if len(group) > 1 else group[0])
+
     def _alone(self, wanted: Wanted) -> float:
         return 0.0 if self.stages is None else self.stages.seconds(wanted)
 

@@ -101,6 +101,11 @@ class Stages:
         """In the quickest way."""
         return self.best(wanted)[0]
 
+    def sent(self, wanted: Wanted) -> float:
+        """Of these seconds, those that are no copies."""
+        _, staged = self.best(wanted)
+        return self.at_once(wanted) if staged is None else sum(map(self.sent, staged.steps))
+
     def best(self, wanted: Wanted) -> tuple[float, Staged | None]:
         """Seconds, and the stages, None where it is one collective. Equally quick, it is one."""
         if wanted not in self._best:
