@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
 from shardc.analysis.phases import AFTER, BEFORE
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -121,7 +122,7 @@ def plans(
         chain = (*(begin.chain if begin else ()), counted)
         said = saying(options, PLANS, counted=chain)
         try:
-            with collecting():
+            with collecting(), no_garbage_collection():
                 return way(start.clone(), machine, said, known)
         except _Again as again:
             return replace(known[again.decided], options=said)

@@ -27,18 +27,12 @@ class Run(Struct, frozen=True):
 class Executions:
     """The runs of every operation that the written program has; what nothing uses is not written.
 
-    Of branches, that with the largest total `weight` counts; the operations of the others run 0 times. Each
-    of the program's own operations, with what is in it, stands for `many`.
+    Of branches, that with the largest total `weight` counts; the operations of the others run 0 times.
     """
 
-    def __init__(
-        self,
-        program: PerDeviceProgram,
-        weight: Callable[[Node], int],
-        many: Callable[[Node], int] | None = None,
-    ) -> None:
+    def __init__(self, program: PerDeviceProgram, weight: Callable[[Node], int]) -> None:
         self._graph: Graph = program.graph
-        self._weight, self._many, self._body = weight, many, program.body
+        self._weight = weight
         self._constants = Constants(program.graph)
         self._live: dict[int, frozenset[int]] = {}
         self.runs = tuple(self._function(program.body))
@@ -55,20 +49,14 @@ class Executions:
         for node in region.nodes[:-1]:
             if id(node) not in live:
                 continue
-            many = self._many(node) if self._many and region is self._body else 1
-            for run in self._node(node, live):
-                yield run if many == 1 else replace(run, times=run.times * many)
-
-    def _node(self, node: Node, live: set[int]) -> Iterator[Run]:
-        """An operation, and what is in it."""
-        yield Run(node, 1)
-        if has(node.name, Trait.CALL):
-            for run in self._function(self._graph.functions[str(node.attrs["callee"])].body):
-                yield replace(run, calls=(node.id, *run.calls))
-        elif has(node.name, Trait.LOOP):
-            yield from self._loop(node, live)
-        elif has(node.name, Trait.BRANCH):
-            yield from self._branches(node, live)
+            yield Run(node, 1)
+            if has(node.name, Trait.CALL):
+                for run in self._function(self._graph.functions[str(node.attrs["callee"])].body):
+                    yield replace(run, calls=(node.id, *run.calls))
+            elif has(node.name, Trait.LOOP):
+                yield from self._loop(node, live)
+            elif has(node.name, Trait.BRANCH):
+                yield from self._branches(node, live)
 
     def _loop(self, node: Node, live: set[int]) -> Iterator[Run]:
         found = counted(node, self._constants)

@@ -83,20 +83,21 @@ def priced(module: ModuleOp, machine: Machine, limit: int, passes: Iterable[Grap
     axis."""
     shared, layers = SharedGraph(module), Layers(module)
     program = per_device.read(shared.snapshot().graph)
-    runs = Executions(program, partial(operations, program.graph), layers.many).runs
-    joined = _Sums(layers, program, limit)
-    joined.combined(joinable(shared, machine, limit, least=1), {run.node.id: run.times for run in runs})
-    work, before = (work_ns(machine, worked(program, machine, many)) for many in (layers.many, None))
+    joined, done = _Sums(layers, program, limit), worked(program, machine)
+    joined.combined(joinable(shared, machine, limit, least=1))
+    work = work_ns(
+        machine, ((replace(run, times=run.times * joined.stands_for(run.node)), each) for run, each in done)
+    )
     for each in passes:
         if each.rewrite(shared):
             shared.drop()
     program = per_device.read(shared.snapshot().graph)
-    alone = _Sums(layers, program, limit)
-    alone.others(machine)
+    others = _Sums(layers, program, limit)
+    others.alone(machine)
     if joined.written:
-        more = work_ns(machine, worked(program, machine)) - before
+        more = work_ns(machine, worked(program, machine)) - work_ns(machine, done)
         work += round(more * joined.copied / joined.written)
-    spent = joined.spent + alone.spent
+    spent = joined.spent + others.spent
     return work + sum(spent.values()), tuple(joined.found), spent
 
 
@@ -106,18 +107,24 @@ class _Sums:
 
     def __init__(self, layers: Layers, program: PerDeviceProgram, limit: int) -> None:
         self.layers, self.program, self.limit = layers, program, limit
-        self.around = {
+        self.inside = {
             inner.id: layers.many(node)
             for node in program.body.nodes
             for region in node.regions
             for inner in walk(region)
         }
-        """For how many what is in a loop or branch of the program stands, its trips not counted."""
+        """For how many what is in a loop or branch of the program stands."""
         self.spent, self.found = Counter[tuple[str, ...]](), list[Combined]()
         self.written = self.copied = 0.0
 
-    def combined(self, blocks: Iterable[Joinable], times: Mapping[int, int]) -> None:
-        """Count the collectives of regions as far as they are one; each runs so many times."""
+    def stands_for(self, node: Node) -> int:
+        """How many operations of the whole program are like this one."""
+        return self.inside.get(node.id) or self.layers.many(node)
+
+    def combined(self, blocks: Iterable[Joinable]) -> None:
+        """Count the collectives of regions as far as they are one."""
+        runs = Executions(self.program, partial(operations, self.program.graph)).runs
+        times = {run.node.id: run.times for run in runs}
         for block in blocks:
             block.split()
             groups = [
@@ -131,7 +138,7 @@ class _Sums:
         """Count a group of collectives; what they are in the whole program."""
         joint, nodes = block.joint, [block.nodes[block.places[number]] for number in group]
         wanted = [block.candidates[number].wanted for number in group]
-        trips = self._trips(nodes[0], times.get(nodes[0].id, 0))
+        trips = times.get(nodes[0].id, 0)
         self.written += trips * (joint.seconds(wanted) - joint.sent(wanted))
         sizes = [max(each.nbytes, each.result_bytes) for each in wanted]
         for many, members in self._whole(nodes, sizes):
@@ -141,10 +148,10 @@ class _Sums:
             self._spend(some[0].over, round(many * trips * sent * BILLION))
             yield many, [group[each] for each in members]
 
-    def others(self, machine: Machine) -> None:
+    def alone(self, machine: Machine) -> None:
         """Count the collectives that are not combined, those together that are sent in one go."""
         groups = list[list[tuple[Run, Collective]]]()
-        for run, entry in each_collective(self.program, self.layers.many):
+        for run, entry in each_collective(self.program):
             if is_joinable(run.node):
                 continue
             if TOGETHER in run.node.attrs and groups:
@@ -153,7 +160,7 @@ class _Sums:
                 groups.append([(run, entry)])
         for group in groups:
             nodes, entries = [run.node for run, _ in group], [entry for _, entry in group]
-            trips = self._trips(nodes[0], group[0][0].times)
+            trips = group[0][0].times
             for many, members in self._whole(nodes, [entry.operand_bytes for entry in entries]):
                 some = [entries[each] for each in members]
                 one = replace(
@@ -164,15 +171,10 @@ class _Sums:
                 assert self.program.mesh is not None
                 self._spend(one.over, many * trips * timed(machine, self.program.mesh.mesh, one).once_ns)
 
-    def _trips(self, node: Node, times: int) -> int:
-        """How often a collective runs that does so many times in all layers: in one of them."""
-        return times // self.around.get(node.id, self.layers.many(node))
-
     def _whole(self, nodes: Sequence[Node], sizes: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """What are one in the whole program, of so many bytes each, where these nodes are so here."""
-        inside = nodes[0].id in self.around
-        whole = [(self.around[nodes[0].id], [*range(len(nodes))])] if inside else self.layers.whole(nodes)
-        for many, members in whole:
+        inside = self.inside.get(nodes[0].id)
+        for many, members in [(inside, [*range(len(nodes))])] if inside else self.layers.whole(nodes):
             part, held = list[int](), 0
             for each in members:
                 if part and held + sizes[each] > self.limit:

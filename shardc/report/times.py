@@ -7,7 +7,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -105,12 +105,10 @@ def work_ns(machine: Machine, done: Iterable[tuple[Run, OpWork]]) -> int:
     return round(BILLION * sum(run.times * work.seconds(machine) for run, work in done))
 
 
-def worked(
-    program: PerDeviceProgram, machine: Machine, many: Callable[[Node], int] | None = None
-) -> list[tuple[Run, OpWork]]:
-    """What every operation takes that is no exchange, and how often it runs; `many` as Executions has it."""
+def worked(program: PerDeviceProgram, machine: Machine) -> list[tuple[Run, OpWork]]:
+    """What every operation takes that is no exchange, and how often it runs."""
     graph = program.graph
-    runs = Executions(program, partial(operations, graph), many).runs
+    runs = Executions(program, partial(operations, graph)).runs
     written = WrittenOut(program, runs)
     runs = tuple(run for run in runs if not has(run.node.name, Trait.CALL))
     ops = {run.node.id: op_of(graph, run.node) for run in runs}

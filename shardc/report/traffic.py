@@ -5,7 +5,7 @@ Bytes are those of the comments in the written program (OpDef.sends): the ring a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
-from shardc.graph import Graph, Location, Node
+from shardc.graph import Graph, Location
 from shardc.layout import Axis, size_of
 from shardc.planning.machines import is_strided
 from shardc.report.executions import Executions, Run
@@ -89,14 +89,11 @@ def collectives(program: PerDeviceProgram) -> tuple[Collective, ...]:
     return tuple(found.values())
 
 
-def each_collective(
-    program: PerDeviceProgram, many: Callable[[Node], int] | None = None
-) -> Iterator[tuple[Run, Collective]]:
-    """Those of a program in its order, each as if it ran once, and how often it does; `many` as Executions
-    has it."""
+def each_collective(program: PerDeviceProgram) -> Iterator[tuple[Run, Collective]]:
+    """Those of a program in its order, each as if it ran once, and how often it does."""
     if program.mesh is None:
         return
-    for run in Executions(program, lambda node: bytes_sent(program.graph, node), many).runs:
+    for run in Executions(program, lambda node: bytes_sent(program.graph, node)).runs:
         if sends(run.node):
             yield run, _entry(program.graph, program.mesh, run)
 

@@ -13,32 +13,19 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Iterator, Sequence
 from math import inf
 
 from msgspec import Struct
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.graph.repeats import Repeat
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
-from shardc.rewrite.folding.turns import (
-    ARGUMENT,
-    MOVES,
-    NUMBER,
-    SAME,
-    Pairs,
-    Reading,
-    alike,
-    turn_by_turn,
-)
-
-PARTS = 4
-"""A stretch is cut into so many parts at most, where layers between them differ from all others."""
+from shardc.rewrite.folding.stretches import PARTS, Stretches
+from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading
 
 
 class Stack(Struct, frozen=True):
@@ -61,51 +48,19 @@ class Stack(Struct, frozen=True):
 
 
 class Finder(Struct, dict=True):
-    """Stretches, the direction of their layers, and the range of layers in which all are equal."""
+    """The direction of the layers of stretches, and the range of layers in which all are equal."""
 
-    steps: Sequence[Operation]
     kinds: Sequence[Hashable]
-    stretches: Sequence[Repeat]
-    made: Callable[[AbstractSet[Operation]], Given]
-    """What is given of operations where these are of layers."""
-    taken: AbstractSet[Operation]
-    """Operations of other stacks."""
+    stretches: Stretches
 
     def __post_init__(self) -> None:
-        self.at: dict[Operation, tuple[int, int, int]] = {}
-        """Stretch, step and turn."""
-        for number, repeat in enumerate(self.stretches):
-            for index in range(repeat.start, repeat.stop):
-                turn, step = divmod(index - repeat.start, repeat.period)
-                self.at[self.steps[index]] = number, step, turn
-        self.given = self.made(self.taken | self.at.keys())
+        self.given, self.taken, self.at = self.stretches.given, self.stretches.taken, self.stretches.at
+        self.relations = self.stretches.relations
         self.layers: dict[Operation, int] = {}  # also those outside of the range
-        self.relations: dict[Slot, list[Reading]] = {}
-        """What the operations of each slot read, in the turns below."""
-        self.runs: list[list[range]] = []
-        """Per stretch the turns in a row in which everything reads alike."""
-        self.turns: list[range] = []
-        """Of these the longest."""
-        self.lengths: list[int] = []
-        """Per stretch the operations of these; a turn at its end that reads otherwise is of no layer."""
-
-        for number in range(len(self.stretches)):
-            self._compare(number)
-
-    @property
-    def doubtful(self) -> dict[Repeat, list[Repeat]]:
-        """The stretches in which most turns don't read what the same operation of the one before reads, and
-        the parts in which many do."""
-        pairs = zip(self.stretches, self.runs, strict=True)
-        return {
-            repeat: [*_parts(repeat, runs)]
-            for repeat, runs in pairs
-            if 2 * max(map(len, runs)) < repeat.count
-        }
 
     def stack(self) -> Stack | None:
         """The layers that all stretches have which pass values to each other, and what follows from them."""
-        lines = lines_of(self.lengths, self._edges())
+        lines = lines_of(self.stretches.lengths, self._edges())
         if lines is None:
             return None
         low, high = self._common(lines)
@@ -116,38 +71,18 @@ class Finder(Struct, dict=True):
                 self.layers[op] = sign * turn + offset - low
                 if 0 <= self.layers[op] < high - low:
                     ops[op] = (number, step), self.layers[op]
-        self.given = self.made(self.taken | ops.keys())
+        self.given = self.stretches.made(self.taken | ops.keys())
         return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
-
-    # What the operations of a stretch read
-
-    def _compare(self, number: int) -> None:
-        """Find the most turns in a row in which all operations read alike, and what they read there."""
-        repeat, found = self.stretches[number], list[tuple[Slot, Pairs]]()
-        for step in range(repeat.period):
-            rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
-            for row in zip(*rows[: repeat.count], strict=True):
-                if own_numbers(row, lambda _, op: op in self.at):
-                    found.append(((number, step), [NUMBER] * (len(row) - 1)))
-                else:
-                    found.append(((number, step), turn_by_turn(row, self.at, self.given)))
-        self.runs.append(alike([pairs for _, pairs in found], repeat.count))
-        turns = max(self.runs[number], key=len)
-        self.turns.append(turns)
-        self.lengths.append(len(turns) * repeat.period)
-        self.relations.update({(number, step): [] for step in range(repeat.period)})
-        for slot, pairs in found:
-            self.relations[slot].append((pairs[turns[0]] if len(turns) > 1 else None) or ())
 
     # Layers, counted alike in all stretches
 
     def _edges(self) -> Iterator[Edge]:
         """What the stretches read of each other."""
         for (number, step), relations in self.relations.items():
-            repeat, turn = self.stretches[number], self.turns[number][0]
+            turn = self.stretches.turns[number][0]
             for operand, relation in enumerate(relations):
                 if len(relation) == 4:
-                    read = reads(self.steps[repeat.start + turn * repeat.period + step])[operand]
+                    read = reads(self.stretches.row(number, step)[turn])[operand]
                     assert isinstance(read, OpResult)
                     yield number, relation[0], relation[3], self.at[read.op][2] - relation[3] * turn
 
@@ -155,7 +90,7 @@ class Finder(Struct, dict=True):
         """The first layer and the one after the last that all stretches have; those go out of `lines` that
         have few of the others' layers."""
         low, high = -inf, inf
-        for number in sorted(lines, key=lambda number: (-self.lengths[number], number)):
+        for number in sorted(lines, key=lambda number: (-self.stretches.lengths[number], number)):
             ends = self._layers(lines, number)
             first, after = max(low, min(ends)), min(high, max(ends) + 1)
             if high < inf and PARTS * (after - first) < high - low:
@@ -166,7 +101,7 @@ class Finder(Struct, dict=True):
 
     def _layers(self, lines: dict[int, tuple[int, int]], number: int) -> tuple[int, int]:
         """The layers of the first and last turn of a stretch in which everything reads alike."""
-        (sign, offset), turns = lines[number], self.turns[number]
+        (sign, offset), turns = lines[number], self.stretches.turns[number]
         return sign * turns[0] + offset, sign * turns[-1] + offset
 
     # What follows from the layers, without repeating where it stands
@@ -175,7 +110,7 @@ class Finder(Struct, dict=True):
         """Other operations that do in every layer the same with what it makes: updates of weights, say."""
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
-        for op, kind in zip(self.steps, self.kinds, strict=True):
+        for op, kind in zip(self.stretches.steps, self.kinds, strict=True):
             if op in ops or op in self.taken:
                 continue
             known = [self._known(value, places) for value in reads(op)]
@@ -184,7 +119,7 @@ class Finder(Struct, dict=True):
                 continue
             key = kind, *((what, None if at is None else at - layer) for what, at in known)
             number = seen[key, layer] = seen.get((key, layer), -1) + 1
-            slot = slots.setdefault((key, number), (len(self.stretches), len(slots)))
+            slot = slots.setdefault((key, number), (len(self.stretches.repeats), len(slots)))
             places[op] = slot, layer
             found.setdefault(slot, []).append((op, layer))
         whole = {slot: each for slot, each in found.items() if self._in_all_layers(slot, each, count)}
@@ -271,7 +206,7 @@ class Finder(Struct, dict=True):
                 if given and not any(value in arguments for value, _ in given):
                     arguments.update((value, ((*slot, operand), layer)) for value, layer in given)
                 made = [(v.op, layer) for v, layer in values if isinstance(v, OpResult)]
-                new = len(self.stretches) + 1, len(waiting)
+                new = len(self.stretches.repeats) + 1, len(waiting)
                 free = not any(op in ops or op in self.taken for op, _ in made)
                 if made and free and self._in_all_layers(new, made, count):
                     ops.update((op, (new, layer)) for op, layer in made)
@@ -283,23 +218,10 @@ class Finder(Struct, dict=True):
         self, slot: Slot, operand: int, members: Sequence[tuple[Operation, int]], ops: dict[Operation, Place]
     ) -> None:
         """Give the constants of which each layer has its own a slot, also those outside of the range."""
-        if slot[0] < len(self.stretches):
-            repeat = self.stretches[slot[0]]
-            row = self.steps[repeat.start + slot[1] : repeat.stop : repeat.period][: repeat.count]
-            members = [(op, self.layers[op]) for op in row]
+        if slot[0] < len(self.stretches.repeats):
+            members = [(op, self.layers[op]) for op in self.stretches.row(*slot)]
         values = [(reads(op)[operand].owner, layer) for op, layer in members]
         if not any(op in ops for op, _ in values):
             new = NUMBERS, sum(known[0] == NUMBERS for known in self.relations)
             self.relations[new] = []
             ops.update((op, (new, layer)) for op, layer in values if isinstance(op, Operation))
-
-
-def _parts(repeat: Repeat, runs: Iterable[range]) -> Iterator[Repeat]:
-    """What of a stretch has many turns that read alike, each part with the turn before them, which the first
-    of them reads."""
-    after = 0
-    for run in runs:
-        if PARTS * len(run) >= repeat.count and run.stop - after > 1:
-            start = repeat.start + max(after, run.start - 1) * repeat.period
-            after = run.stop
-            yield Repeat(start, repeat.period, repeat.start + after * repeat.period)

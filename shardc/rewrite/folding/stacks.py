@@ -20,7 +20,8 @@ from shardc.ops.elementwise.kinds import kind as function
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.reads import reads
-from shardc.rewrite.folding.stack import PARTS, Finder, Stack
+from shardc.rewrite.folding.stack import Finder, Stack
+from shardc.rewrite.folding.stretches import PARTS, Stretches
 
 LEAST = 8
 """Operations that repeat, at least."""
@@ -68,11 +69,11 @@ def _stack(
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
     most = max(found, key=lambda repeat: repeat.saved).count if found else 0
-    while stretches := [repeat for repeat in found if PARTS * repeat.count >= most]:
-        finder = Finder(steps, kinds, stretches, made, taken)
-        parts = finder.doubtful
+    while some := [repeat for repeat in found if PARTS * repeat.count >= most]:
+        stretches = Stretches(steps, some, made, taken)
+        parts = stretches.doubtful
         if not parts:
-            return finder.stack()
+            return Finder(kinds, stretches).stack()
         # what reads all layers reads those before one that differs otherwise than those after it
         found = [part for repeat in found for part in parts.get(repeat, [repeat])]
         most = min([most, *(max(part.count for part in some) for some in parts.values() if some)])

@@ -21,6 +21,11 @@ SAME: Reading = (0,)
 ARGUMENT: Reading = (1,)
 MOVES: Reading = (2,)
 NUMBER: Reading = (3,)
+JUMPS: Reading = (4,)
+"""What the same operation makes in another turn, but no neighbour's."""
+
+_APART = (None, JUMPS)
+"""Between these turns no layers follow each other."""
 
 
 def turn_by_turn(
@@ -43,8 +48,13 @@ def turn_by_turn(
             found.append(None)
         else:
             turns = other[2] - place[2]
-            found.append((*place[:2], _index(one), turns) if abs(turns) == 1 else None)
+            found.append((*place[:2], _index(one), turns) if abs(turns) == 1 else JUMPS)
     return found
+
+
+def jumping(rows: Iterable[Pairs]) -> set[int]:
+    """The pairs of neighbouring turns of which something reads turns that are no neighbours."""
+    return {pair for row in rows if JUMPS in row for pair, reading in enumerate(row) if reading == JUMPS}
 
 
 def alike(rows: Iterable[Pairs], turns: int) -> list[range]:
@@ -52,8 +62,8 @@ def alike(rows: Iterable[Pairs], turns: int) -> list[range]:
     a turn in common."""
     apart, changes = set[int](), set[int]()
     for row in rows:
-        if row and (row[0] is None or row.count(row[0]) < len(row)):
-            apart.update(pair for pair, reading in enumerate(row) if reading is None)
+        if row and (row[0] in _APART or row.count(row[0]) < len(row)):
+            apart.update(pair for pair, reading in enumerate(row) if reading in _APART)
             changes.update(pair + 1 for pair, (one, next) in enumerate(pairwise(row)) if one != next)
     found, first = list[range](), 0
     for pair in range(turns - 1):

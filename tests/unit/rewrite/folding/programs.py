@@ -24,17 +24,24 @@ def forward(layers: int, layer: str = LAYER) -> str:
     return f"{HEAD}\ndef main(x: f32[8@data, 16], {weights}) -> f32[8@data, 16]:\n{body}    return x\n"
 
 
-def step(layers: int, update: str = "{0} - 0.1 * {1}", before: str = "", layer: str = LAYER) -> str:
-    """A training step: the gradient of a network, and the new weights. `before` works on all gradients."""
-    numbers = range(layers)
+def step(
+    layers: int,
+    update: str = "{0} - 0.1 * {1}",
+    before: str = "",
+    layer: str = LAYER,
+    by_name: bool = False,
+) -> str:
+    """A training step: the gradient of a network, and the new weights. `before` works on all gradients. They
+    come in the order of the layers, or `by_name` (0, 1, 10, 11, 2), as keys of dictionaries do in JAX."""
+    numbers = sorted(range(layers), key=str if by_name else int)
     weights = ", ".join(f"p{i}: Layer" for i in numbers)
     types = ", ".join(["Layer"] * layers)
-    body = "".join(f"    p{i} = ps[{i}]\n" + layer.format(f"p{i}") for i in numbers)
+    body = "".join(f"    p{i} = ps[{numbers.index(i)}]\n" + layer.format(f"p{i}") for i in range(layers))
     parts = ("up", "down", "gain")
-    squares = " + ".join(f"sum(g[{i}].{part} ** 2)" for i in numbers for part in parts)
+    squares = " + ".join(f"sum(g[{i}].{part} ** 2)" for i in range(layers) for part in parts)
     new = ", ".join(
-        "Layer(" + ", ".join(f"{k}={update.format(f'p{i}.{k}', f'g[{i}].{k}')}" for k in parts) + ")"
-        for i in numbers
+        "Layer(" + ", ".join(f"{k}={update.format(f'p{i}.{k}', f'g[{at}].{k}')}" for k in parts) + ")"
+        for at, i in enumerate(numbers)
     )
     return (
         f"{HEAD}\ndef loss(ps: ({types}), x: f32[8@data, 16], y: f32[8@data, 16]) -> f32[]:\n{body}"

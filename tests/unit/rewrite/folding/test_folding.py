@@ -61,6 +61,8 @@ PROGRAMS = {
     "steps of another number": step(12, layer=SCALED).replace(EDITED, EDITED.replace("0.25", "0.75")),
     "updates by another number": step(12).replace("p5.up - 0.1", "p5.up - 0.3"),
     "step": step(12),
+    "step by name": step(23, by_name=True),
+    "decay by name": step(12, "{0} * 0.99 - 0.1 * tanh({1}) * exp({0})", by_name=True),
     "step of two": step(10, layer=TWICE),
     "step of filled": step(12, layer=FILLED),
     "decay": step(11, "{0} * 0.99 - 0.1 * tanh({1}) * exp({0})"),

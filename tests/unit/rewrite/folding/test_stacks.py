@@ -64,6 +64,13 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize("by_name", [False, True])
+def test_updates_may_come_in_another_order(by_name: bool):
+    """Of names, 1, 10, 11 and 2: the layers that go are as many."""
+    (stack,) = stacks(step(23, by_name=by_name))
+    assert stack.removed == 15
+
+
 def stacks(text: str) -> list[Folded]:
     """What the program says of the layers that were taken out of it."""
     found: list[Folded] = []
