@@ -232,13 +232,18 @@ def _size(value: SSAValue) -> int:
 
 
 def _one_to_one(pairs: Sequence[tuple[Operation, Operation]]) -> Iterator[tuple[Operation, Operation]]:
-    """The pairs whose operations are in no other one; of turns of a loop the last was transposed first."""
-    forward, backward = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    yield from (pair for pair in pairs if forward[pair[0]] == backward[pair[1]] == 1)
-    ones = [one for one, count in forward.items() if count > 1]
-    others = [other for other, count in backward.items() if count > 1]
-    if len(ones) == len(others):
-        yield from zip(ones, reversed(others), strict=True)
+    """The pairs whose operations are in no other one. Of several that go with the same ones, turns of a loop
+    or products of one value, the last was transposed first."""
+    beside: dict[Operation, list[Operation]] = defaultdict(list)
+    for one, other in pairs:
+        beside[one].append(other)
+    alike: dict[tuple[Operation, ...], list[Operation]] = defaultdict(list)
+    for one, others in beside.items():
+        alike[tuple(others)].append(one)
+    taken = Counter(other for others in alike for other in others)
+    for others, ones in alike.items():
+        if len(ones) == len(others) and all(taken[other] == 1 for other in others):
+            yield from zip(ones, reversed(others), strict=True)
 
 
 def _name(value: SSAValue, word: str) -> None:

@@ -13,7 +13,7 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import inf
 
 from msgspec import Struct
@@ -25,7 +25,12 @@ from shardc.rewrite.folding.numbers import any_number, own_numbers
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.stretches import PARTS, Stretches
+from shardc.rewrite.folding.sums import order_sums, sums_of
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading
+
+FOLLOWING, MADE, OF_ARGUMENTS, SUMS = range(4)
+"""Stretches beyond those that are: of what follows from layers, of what is made of an argument before a layer
+reads it, of what is made of layers' arguments besides, and of sums of these."""
 
 
 class Stack(Struct, frozen=True):
@@ -56,6 +61,7 @@ class Finder(Struct, dict=True):
     def __post_init__(self) -> None:
         self.given, self.taken, self.at = self.stretches.given, self.stretches.taken, self.stretches.at
         self.relations = self.stretches.relations
+        self.kind = dict(zip(self.stretches.steps, self.kinds, strict=True))
         self.layers: dict[Operation, int] = {}  # also those outside of the range
 
     def stack(self) -> Stack | None:
@@ -71,8 +77,27 @@ class Finder(Struct, dict=True):
                 self.layers[op] = sign * turn + offset - low
                 if 0 <= self.layers[op] < high - low:
                     ops[op] = (number, step), self.layers[op]
+        return self._checked(self._all(ops, high - low), high - low) if ops else None
+
+    def _all(self, ops: dict[Operation, Place], count: int) -> dict[Operation, Place]:
+        """These operations of layers, what follows from them and from what they read, and sums of that."""
+        self._know(ops)
+        sums = [each for each in sums_of(self.stretches.steps) if len(each.ops) >= count]
+        sums = [each for each in sums if ops.keys().isdisjoint(each.ops)]
+        self.adding = {op for each in sums for op in each.ops}
+        turns, ops = ops, {**ops, **self._beyond(ops, count)}
+        arguments = self._arguments(ops, count)
+        if of_arguments := self._beyond(ops, count, arguments):
+            ops.update(of_arguments)
+            self._know(ops)
+        number = len(self.stretches.repeats) + SUMS
+        for op, place in order_sums(sums, ops, count, number, turns).items():
+            self.relations[place[0]] = [MOVES] * len(op.operands)
+            ops[op] = place
+        return ops
+
+    def _know(self, ops: dict[Operation, Place]) -> None:
         self.given = self.stretches.made(self.taken | ops.keys())
-        return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
 
     # Layers, counted alike in all stretches
 
@@ -106,36 +131,53 @@ class Finder(Struct, dict=True):
 
     # What follows from the layers, without repeating where it stands
 
-    def _beyond(self, ops: dict[Operation, Place], count: int) -> dict[Operation, Place]:
-        """Other operations that do in every layer the same with what it makes: updates of weights, say."""
+    def _beyond(
+        self, ops: dict[Operation, Place], count: int, arguments: Mapping[BlockArgument, Place] | None = None
+    ) -> dict[Operation, Place]:
+        """Other operations that do in every layer the same with what it makes: updates of weights, say; or
+        with its `arguments`."""
+        arguments, stretch = arguments or {}, FOLLOWING if arguments is None else OF_ARGUMENTS
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
-        for op, kind in zip(self.stretches.steps, self.kinds, strict=True):
-            if op in ops or op in self.taken:
+        for op, kind in self.kind.items():
+            if op in ops or op in self.taken or op in self.adding:
                 continue
-            known = [self._known(value, places) for value in reads(op)]
+            known = [self._known(value, places, arguments) for value in reads(op)]
             layer = next((layer for _, layer in known if layer is not None), None)
             if layer is None:
                 continue
             key = kind, *((what, None if at is None else at - layer) for what, at in known)
             number = seen[key, layer] = seen.get((key, layer), -1) + 1
-            slot = slots.setdefault((key, number), (len(self.stretches.repeats), len(slots)))
+            slot = slots.setdefault((key, number), (len(self.stretches.repeats) + stretch, len(slots)))
             places[op] = slot, layer
             found.setdefault(slot, []).append((op, layer))
         whole = {slot: each for slot, each in found.items() if self._in_all_layers(slot, each, count)}
         return {op: (slot, layer) for slot, each in whole.items() for op, layer in each}
 
-    def _known(self, value: SSAValue, places: dict[Operation, Place]) -> tuple[Hashable, int | None]:
+    def _known(
+        self, value: SSAValue, places: dict[Operation, Place], arguments: Mapping[BlockArgument, Place]
+    ) -> tuple[Hashable, int | None]:
         """What a value is, and of which layer."""
+        if isinstance(value, BlockArgument) and value in arguments:
+            return arguments[value]
+        if arguments and isinstance(value, OpResult) and value.op in places:
+            slot, layer = places[value.op]
+            return (slot, value.index), layer
         number = any_number(value) if self.given.has(value) else None
         kind = self.given.of(value) if number is None else number
         if kind is not None:
             return kind, None
         assert isinstance(value, OpResult)
         if value.op not in places:
-            return value, None
+            return self._own(value) or value, None
         slot, layer = places[value.op]
         return (slot, value.index), layer
+
+    def _own(self, value: SSAValue) -> Hashable | None:
+        """Equal for values that are made alike of the same ones, each for whoever reads it alone."""
+        if not isinstance(value, OpResult) or value.op not in self.kind or not value.has_one_use():
+            return None
+        return None if value.op in self.taken else (self.kind[value.op], value.index, *reads(value.op))
 
     def _in_all_layers(self, slot: Slot, each: Sequence[tuple[Operation, int]], count: int) -> bool:
         """Whether there is one of a slot in each layer. If so, note what they read."""
@@ -149,6 +191,13 @@ class Finder(Struct, dict=True):
             different, kind = len(set(row)), self.given.of(row[0])
             if any_number(row[0]) and any(self.given.of(value) != kind for value in row):
                 return False
+            elif (
+                kind is None
+                and different == count
+                and self._own(row[0]) is not None
+                and len({*map(self._own, row)}) == 1
+            ):
+                relations.append(ARGUMENT)
             elif kind is None or different == 1:
                 relations.append(SAME if different == 1 else MOVES)
             elif different == count or not kind.of_arguments:
@@ -206,7 +255,7 @@ class Finder(Struct, dict=True):
                 if given and not any(value in arguments for value, _ in given):
                     arguments.update((value, ((*slot, operand), layer)) for value, layer in given)
                 made = [(v.op, layer) for v, layer in values if isinstance(v, OpResult)]
-                new = len(self.stretches.repeats) + 1, len(waiting)
+                new = len(self.stretches.repeats) + MADE, len(waiting)
                 free = not any(op in ops or op in self.taken for op, _ in made)
                 if made and free and self._in_all_layers(new, made, count):
                     ops.update((op, (new, layer)) for op, layer in made)

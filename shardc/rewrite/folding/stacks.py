@@ -81,7 +81,7 @@ def _stack(
 
 
 def _reading(steps: Sequence[Operation], found: Sequence[Repeat]) -> list[Repeat]:
-    """The stretches that read what some stretch makes; all where none does.
+    """The stretches of which a turn reads what another one makes; all where none does.
 
     The others make something of arguments and constants alone, one operation as good as the other: a row of
     casts repeats every so many, and not layer by layer.
@@ -90,7 +90,8 @@ def _reading(steps: Sequence[Operation], found: Sequence[Repeat]) -> list[Repeat
 
     def reading(repeat: Repeat) -> bool:
         middle = repeat.start + repeat.count // 2 * repeat.period
-        values = (value for op in steps[middle : middle + repeat.period] for value in reads(op))
-        return any(isinstance(value, OpResult) and value.op in inside for value in values)
+        own = steps[middle : middle + repeat.period]
+        others = inside.difference(own)
+        return any(isinstance(value, OpResult) and value.op in others for op in own for value in reads(op))
 
     return [repeat for repeat in found if reading(repeat)] or [*found]

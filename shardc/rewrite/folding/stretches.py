@@ -13,6 +13,7 @@ from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.numbers import own_numbers
 from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.sums import is_part
 from shardc.rewrite.folding.turns import NUMBER, Pairs, Reading, alike, jumping, turn_by_turn
 
 PARTS = 4
@@ -90,12 +91,15 @@ class Stretches(Struct, dict=True):
             self.relations[slot].append((pairs[turns[0]] if len(turns) > 1 else None) or ())
 
     def _passes(self, number: int) -> bool:
-        """Whether a turn in the middle of a stretch reads another turn of it."""
+        """Whether a turn in the middle of a stretch reads another turn of it, sums so far apart."""
         repeat, turn = self.repeats[number], self.repeats[number].count // 2
         start = repeat.start + turn * repeat.period
-        read = (value for op in self.steps[start : start + repeat.period] for value in reads(op))
-        places = (self.at.get(value.op) for value in read if isinstance(value, OpResult))
-        return any(place and place[0] == number and place[2] != turn for place in places)
+        for op in self.steps[start : start + repeat.period]:
+            for value in reads(op):
+                place = self.at.get(value.op) if isinstance(value, OpResult) else None
+                if place and place[0] == number and place[2] != turn and not is_part(op, value):
+                    return True
+        return False
 
 
 def _parts(repeat: Repeat, runs: Iterable[range]) -> Iterator[Repeat]:

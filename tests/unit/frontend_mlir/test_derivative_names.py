@@ -30,6 +30,13 @@ def projections(params, x):
     return jnp.sum(jnp.tanh(q) * k * v)
 
 
+def heads(layers, x):
+    for layer in layers:
+        q, k, v = (x @ w for w in layer)
+        x = x + jnp.tanh(q) * k * v
+    return jnp.sum(x * x)
+
+
 def deep(layers, x):
     for w, b in layers:
         x = jnp.tanh(x @ w + b)
@@ -93,6 +100,13 @@ def test_equal_shapes_are_told_apart_by_what_is_read(model: Any) -> None:
 def test_products_of_one_line_with_one_value(model: Any) -> None:
     text = source(model.projections, {"qkv": [floats(4, 4) for _ in range(3)]}, floats(5, 4))
     assert '["qkv"][0] - 0.1 * d_qkv_0' in text and '["qkv"][2] - 0.1 * d_qkv_2' in text
+
+
+def test_products_of_one_line_in_turns_of_a_loop(model: Any) -> None:
+    """Those of a turn go with those of the same turn."""
+    text = source(model.heads, [[floats(4, 4) for _ in range(3)] for _ in range(3)], floats(5, 4))
+    for i, j in ((i, j) for i in range(3) for j in range(3)):
+        assert f"params[{i}][{j}] - 0.1 * d_params_{i}_{j}" in text
 
 
 def test_turns_of_a_loop(model: Any) -> None:
