@@ -27,9 +27,9 @@ fewer operations than `worth`, a later one if it has less than half as many, and
 layers and the function's results reads what the layers make that would go. A later one may be too short for
 layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
 in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
-that are sharded alike and take equally long, such as sine and cosine: each gets its own back. What is done with
-gradients and weights after or before all layers may come in another order than these, by names. A sum of what
-all layers make, the norm of their gradients, say, is written layer by layer for it (folding/sums.py).
+that are sharded alike and take equally long, such as sine and cosine: each gets its own back. What is done
+with gradients and weights after or before all layers may come in another order than these, by names. A sum of
+what all layers make, the norm of their gradients, say, is written layer by layer for it (folding/sums.py).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardc.dialects.nested import ops_of
 from shardc.dialects.snapshot import snapshot
@@ -26,7 +26,7 @@ def program(terms: Sequence[str]):
     function = next(op for op in module.body.block.ops if op.name == "func.func")
     *ops, _ = ops_of(function.regions[0].block)
     given = function.regions[0].block.args
-    place = {argument: number - 1 for number, argument in enumerate(given)}
+    place: dict[SSAValue, int] = {argument: number - 1 for number, argument in enumerate(given)}
     made = {place[op.operands[0]]: op for op in ops if op.operands and op.operands[0] in place}
     return module, ops, made
 
