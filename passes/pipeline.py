@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
@@ -75,6 +76,11 @@ STAGES: dict[str, tuple[str, ...]] = {
 READING = (OUTLINING, "outline-repeats")
 """The passes that change nothing that a program takes: they are for who reads it."""
 
+PLANNING = "insert-reshards"
+
+PREPARING = tuple(takewhile(lambda name: name != PLANNING, STAGES["collectives"]))
+"""The passes between the stage "sharded" and PLANNING."""
+
 COMPUTING = "simplify-local"
 """The last pass, the only one to which it matters which numbers a program has, beside which are equal."""
 
@@ -120,10 +126,11 @@ def run_to(
             verify(module)
 
 
-def shard(module: ModuleOp, options: Options) -> bool:
-    """Take a module to the stage "sharded"; whether with all its layers. If not, few of many equal ones stand
-    for all, as on the way from text to a device's program."""
-    entries = [entry for entry in PIPELINE if entry.stage == "sharded"]
+def prepare(module: ModuleOp, options: Options) -> bool:
+    """Run the passes on the way to the stage "local" that come before PLANNING; whether on all layers. If
+    not, few of many equal ones stand for all."""
+    entries = PIPELINE[: [entry.name for entry in PIPELINE].index(PLANNING)]
+    entries = [entry for entry in entries if entry.name in options or not entry.by_option]
     at = [entry.name for entry in entries].index(FOLDING[0])
     each = _each()
     run = Run(SharedGraph(module, checked=each), options, each)

@@ -39,7 +39,17 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
 from shardc.passes.combine_collectives import CombineCollectives
-from shardc.passes.pipeline import COMPUTING, PASSES, READING, across, run_to, saying, shard
+from shardc.passes.pipeline import (
+    COMPUTING,
+    PASSES,
+    PLANNING,
+    PREPARING,
+    READING,
+    across,
+    prepare,
+    run_to,
+    saying,
+)
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_sums
@@ -48,7 +58,7 @@ from shardc.report.few_layers import priced
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
-PLANS, COMBINES = "insert-reshards", "combine-collectives"
+COMBINES = "combine-collectives"
 
 SENDING = COMBINES, "stage-collectives", "stack-exchanges"
 """The passes that say which collectives are sent as one."""
@@ -90,7 +100,7 @@ class Tried(Struct, frozen=True):
     @property
     def chain(self) -> tuple[Counted, ...]:
         """What a search that begins at this plan comes after: nothing where every search begins there."""
-        chain: tuple[Counted, ...] = self.options[PLANS]["counted"]
+        chain: tuple[Counted, ...] = self.options[PLANNING]["counted"]
         return chain if chain[-1].begun else ()
 
     def without(self, axes: Collection[str]) -> int:
@@ -112,7 +122,7 @@ def plans(
     """The plans, each with its name; none that gathers first where memory is `bound`."""
     start, size = module.clone(), sum(1 for _ in module.walk())
     with collecting():
-        few = not shard(start, options)
+        few = not prepare(start, options)
     way = _tried_with_few if few else _tried
     if few and not {*across(options)} <= {*SENDING}:
         start, way = module, partial(_tried, stage="ir")
@@ -120,7 +130,7 @@ def plans(
 
     def tried(counted: Counted, begin: Tried | None = None) -> Tried:
         chain = (*(begin.chain if begin else ()), counted)
-        said = saying(options, PLANS, counted=chain)
+        said = saying(options, PLANNING, counted=chain)
         try:
             with collecting(), no_garbage_collection():
                 return way(start.clone(), machine, said, known)
@@ -131,7 +141,7 @@ def plans(
         counted = Counted(search=False, gathered=gathered, data_first=data_first)
         found = tried(counted)
         chain = (replace(counted, shares=learn(found.found)),)
-        return replace(found, options=saying(found.options, PLANS, counted=chain))
+        return replace(found, options=saying(found.options, PLANNING, counted=chain))
 
     propagated = divided = placed()
     yield PROPAGATED, propagated
@@ -258,7 +268,7 @@ def _tried(
     found, plans = list[Combined](), _Plans(known)
     passes, without = saying(options, COMBINES, told=found.append), ()
     if stage != "ir":
-        passes, without = saying(passes, PLANS, told=plans.told), READING
+        passes, without = saying(passes, PLANNING, told=plans.told), (*PREPARING, *READING)
     run_to(make_context(), module, "local", stage, passes, without=without, verified=False)
     program = per_device.read(snapshot(module).graph)
     sent = collectives(program)
@@ -273,7 +283,7 @@ def _tried_with_few(
 ) -> Tried:
     """The same of a module that few of many equal layers stand for: they are not put back."""
     plans, limit = _Plans(known), options[COMBINES].get("bytes", CombineCollectives.bytes)
-    passes, without = saying(options, PLANS, told=plans.told), (*READING, *SENDING)
+    passes, without = saying(options, PLANNING, told=plans.told), (*PREPARING, *READING, *SENDING)
     run_to(make_context(), module, "local", "sharded", passes, without=without, verified=False)
     sending = [PASSES[name]()(**options[name]) for name in SENDING if name in options]
     return plans.priced(Tried(options, *priced(module, machine, limit, [*sending, PASSES[COMPUTING]()()])))

@@ -138,7 +138,7 @@ def test_the_explanation_says_what_was_counted() -> None:
 
 def test_large_programs_are_tried_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the way from where they come in equal layers are taken out; what is counted on is the same."""
-    monkeypatch.setattr("shardc.report.combined.shard", lambda module, options: False)
+    monkeypatch.setattr("shardc.report.combined.prepare", lambda module, options: False)
     assert shares_of(STEP, machine="h100-infiniband") == (Combined("all-reduce", ("data",), 4, 1, AFTER),)
 
 
