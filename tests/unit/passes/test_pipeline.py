@@ -25,7 +25,7 @@ from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
 from shardc.passes import pipeline
 from shardc.passes.graph_pass import GraphPass
-from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES, run_to, shard
+from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, PREPARING, STAGES, prepare, run_to
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ["megatron_mlp", "transformer_layer", "layers"]
@@ -52,8 +52,9 @@ def test_a_module_is_sharded_where_no_layers_go_out(worth: int, whole: bool) -> 
     """It is what `run_to` makes of it; else it is to be taken all the way at once."""
     text = "def main(x: f32[4]) -> f32[4]:\n" + "    x = tanh(-x * 2)\n" * 40 + "    return x\n"
     given, expected = (read("mesh ring[r=2]\n\n" + text, "p.shard") for _ in range(2))
-    assert shard(given, {"fold-layers": {"worth": worth}}) is whole
-    run_to(make_context(), expected, "sharded")
+    assert prepare(given, {"fold-layers": {"worth": worth}}) is whole
+    others = {*STAGES["collectives"]} - {*PREPARING}
+    run_to(make_context(), expected, "collectives", without=others)
     assert (print_module(given) == print_module(expected)) is whole
 
 
