@@ -173,8 +173,8 @@ class _Joined:
 def _layers(body: Region, low: Layers, high: Layers, count: int) -> int:
     """The layers from the first of a stack to the last of the other, counted by operations."""
     ends = [node.id for stack, at in ((low, 0), (high, count - 1)) for node in stack.first(at)]
-    steps = len(low.first(0))
-    ops = sum(node.name != hlo.constant.name and min(ends) <= node.id <= max(ends) for node in body.nodes)
+    steps, between = len(low.first(0)), range(min(ends), max(ends) + 1)
+    ops = sum(node.name != hlo.constant.name and node.id in between for node in body.nodes)
     every = range(-1, count + 1)
     whole = sum(len(stack.first(layer)) == steps for stack in (low, high) for layer in every)
     return max(round(ops / steps), whole + 1) + low.times + high.times - 2

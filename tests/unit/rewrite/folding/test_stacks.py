@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shardc.backend.jax import emit
+from shardc.compilation import by_pass
 from shardc.dialects.context import make_context
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from shardc.options import Options
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding import cut
@@ -64,7 +68,7 @@ PROGRAMS = {
 }
 
 
-def stacks(text: str) -> list[Folded]:
+def stacks(text: str, **said: Any) -> list[Folded]:
     """What the program says of the layers that were taken out of it."""
     found: list[Folded] = []
 
@@ -76,7 +80,7 @@ def stacks(text: str) -> list[Folded]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shardc.passes.fold_layers.FoldLayers", Noted)
-        options = {"fold-layers": {"worth": WORTH}}
+        options = {"fold-layers": {"worth": WORTH, **said}}
         run_to(make_context(), read(text, "layers.shard"), "local", options=options)
     return found
 
@@ -123,6 +127,15 @@ def test_few_layers_before_or_after_are_a_stack_too(place: int, removed: list[in
 def test_of_long_layers_fewer_stay(place: int, removed: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cut, "LONG", 1)
     assert [stack.removed for stack in stacks(edited(forward(COUNT), (place, OTHER)))] == removed
+
+
+@pytest.mark.parametrize(("machine", "removed"), [(None, [5, 5]), ("bytes", [5, 5]), ("tpu-v5e", [4, 4])])
+def test_with_latency_as_many_stay_after_as_before(
+    machine: str | None, removed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cut, "LONG", 1)
+    said = by_pass(Options(machine=machine)).get("fold-layers", {})
+    assert [stack.removed for stack in stacks(edited(forward(COUNT), (9, OTHER)), **said)] == removed
 
 
 @pytest.mark.parametrize(("operations", "removed"), [(cut.LONG - 1, 12), (cut.LONG, 15)])
