@@ -245,7 +245,7 @@ def test_a_plan_of_what_differs_with_more_collectives_has_to_pay_for_them(
     """As those of whole programs do (search/preference.py)."""
     graph, totals = planned(ONE["a step"]), list[tuple[int, ...]]()
 
-    def whole(problem: Problem) -> None:
+    def whole(problem: Problem, few: bool = False) -> None:
         for variable in filter(problem.open, problem.variables):
             variable.choice = replicated_choice(variable.op, problem.mesh)
 
