@@ -41,6 +41,7 @@ class SharedGraph:
     def __init__(self, module: ModuleOp, checked: bool = False) -> None:
         self.module, self.checked = module, checked
         self._held: Snapshot | None = None
+        self._ops: list[Operation] | None = None
         self._types: tuple[dict[int, VaryingTypes], list[Diagnostic]] | None = None
 
     def snapshot(self) -> Snapshot:
@@ -59,9 +60,11 @@ class SharedGraph:
         """The operations of all functions, in program order, without the graph of a large module."""
         if self._held is not None:
             return self.snapshot().ops
-        functions = (op for op in self.module.body.block.ops if isinstance(op, FuncOp))
-        found = [op for each in functions for block in each.body.blocks for op in nested(ops_of(block))]
-        return found if len(found) >= LARGE else self.snapshot().ops
+        if self._ops is None or self.checked:
+            functions = (op for op in self.module.body.block.ops if isinstance(op, FuncOp))
+            blocks = (block for function in functions for block in function.body.blocks)
+            self._ops = [op for block in blocks for op in nested(ops_of(block))]
+        return self._ops if len(self._ops) >= LARGE else self.snapshot().ops
 
     def varying(self) -> dict[int, VaryingTypes]:
         """The graph's per-device code, checked: the types of each body, by the id of its node.
@@ -94,7 +97,7 @@ class SharedGraph:
 
     def drop(self) -> None:
         """Forget the graph: the module has changed, or the graph no longer says what the module does."""
-        self._held = self._types = None
+        self._held = self._types = self._ops = None
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:
