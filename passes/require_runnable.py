@@ -79,15 +79,17 @@ def _are_plain(module: ModuleOp, ops: Sequence[Operation]) -> bool:
     names = {op.name for op in ops}
     if not names.isdisjoint(_ASKED) or any(has(name, Trait.EXTERNAL) for name in names):
         return False
-    if any(_EFFECT in op.properties or _EFFECT in op.attributes for op in ops):
+    if not all(_TOLD.isdisjoint(op.properties) and _TOLD.isdisjoint(op.attributes) for op in ops):
         return False
     made: dict[int, Attribute] = {id(value.type): value.type for op in ops for value in op.results}
     made.update((id(value.type), value.type) for (block,) in bodies for value in block.args)
-    compared = {
-        (op.operands[0].type, op.properties.get(_COMPARED)) for op in ops if op.name == hlo.compare.name
-    }
+    compares = [op for op in ops if op.name == hlo.compare.name]
+    stated = (
+        (op.operands[0].type, op.properties.get(_COMPARED, op.attributes.get(_COMPARED))) for op in compares
+    )
     return all(type_of(attr).dtype in DTYPES for attr in made.values()) and not any(
-        said is not None and _comparison(type_of(attr).dtype, str(python_of(said))) for attr, said in compared
+        said is not None and _comparison(type_of(attr).dtype, str(python_of(said)))
+        for attr, said in {*stated}
     )
 
 
@@ -222,7 +224,7 @@ def _memory(node: Node) -> _Problem | None:
 
 _REPLICAS = "mhlo.num_replicas"
 _COMPARED, _NO_TYPE = "compare_type", "NOTYPE"
-_EFFECT = "has_side_effect"
+_TOLD = {"call_target_name", "has_side_effect"}
 _ASKED = {hlo.rng.name, CustomCallOp.name}
 """Operations that may be none that devices can run, or say how."""
 _LAYOUTS = ("operand_layouts", "result_layouts")
