@@ -86,7 +86,7 @@ class _Writer:
     def operation(self, op: Operation) -> list[Any]:
         values, used = self.values, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
         operands = [values[id(value)] for value in used]
-        if op.successors:
+        if op._successors:  # pyright: ignore[reportPrivateUsage]
             raise Unkept(f"{op.name} jumps")
         held = op.regions
         regions = [[self.block(block) for block in region.blocks] for region in held] if held else []

@@ -8,7 +8,8 @@ The graph is read when a pass first asks for it and kept until a pass changes th
     shared.drop()            # the module has changed
     shared.snapshot()        # reads
 
-So are the types of its per-device code: `shared.varying()`. Notes on which neither depends change in both:
+So are the types of its per-device code: `shared.varying()`. `shared.ops()` are the operations, of a large
+module without the graph. Notes on which neither depends change in both:
 
     op.attributes.pop("shardc.call")
     shared.noted("shardc.call")
@@ -19,13 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from shardc.check.varying import VaryingTypes, check_graph
 from shardc.diagnostics import Diagnostic, collecting, warn
 from shardc.dialects.convert import python_of
+from shardc.dialects.nested import nested, ops_of
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.graph import Graph, Node, walk
 from shardc.graph.program import Attrs
+
+LARGE = 2_000
+"""Operations of a module of which layers may go out before the graph is read (passes/fold_layers.py)."""
 
 
 class SharedGraph:
@@ -34,6 +41,7 @@ class SharedGraph:
     def __init__(self, module: ModuleOp, checked: bool = False) -> None:
         self.module, self.checked = module, checked
         self._held: Snapshot | None = None
+        self._ops: list[Operation] | None = None
         self._types: tuple[dict[int, VaryingTypes], list[Diagnostic]] | None = None
 
     def snapshot(self) -> Snapshot:
@@ -47,6 +55,16 @@ class SharedGraph:
             fresh = snapshot(self.module)
             assert _same(self._held, fresh), "a pass changed the module or its graph and did not say so"
         return self._held
+
+    def ops(self) -> list[Operation]:
+        """The operations of all functions, in program order, without the graph of a large module."""
+        if self._held is not None:
+            return self.snapshot().ops
+        if self._ops is None or self.checked:
+            functions = (op for op in self.module.body.block.ops if isinstance(op, FuncOp))
+            blocks = (block for function in functions for block in function.body.blocks)
+            self._ops = [op for block in blocks for op in nested(ops_of(block))]
+        return self._ops if len(self._ops) >= LARGE else self.snapshot().ops
 
     def varying(self) -> dict[int, VaryingTypes]:
         """The graph's per-device code, checked: the types of each body, by the id of its node.
@@ -79,7 +97,7 @@ class SharedGraph:
 
     def drop(self) -> None:
         """Forget the graph: the module has changed, or the graph no longer says what the module does."""
-        self._held = self._types = None
+        self._held = self._types = self._ops = None
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:

@@ -46,7 +46,7 @@ class BatchIndices(GraphPass):
     name = "batch-indices"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        ops = [op for op in shared.snapshot().ops if op.name in (hlo.gather.name, hlo.scatter.name)]
+        ops = [op for op in shared.ops() if op.name in (hlo.gather.name, hlo.scatter.name)]
         builder, changed = IRBuilder(shared.module), False
         for op in ops:
             indices = op.operands[len(op.results)]

@@ -34,7 +34,7 @@ class DropOpenConstraints(GraphPass):
     name = "drop-open-constraints"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        constraints = [op for op in shared.snapshot().ops if type(op) is ShardingConstraintOp]
+        constraints = [op for op in shared.ops() if type(op) is ShardingConstraintOp]
         dropped = [op for op in constraints if _says_nothing(op)]
         for op in dropped:
             Rewriter.replace_op(op, [], [op.operands[0]])

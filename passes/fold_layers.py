@@ -23,7 +23,7 @@ The layers in the middle go, with their arguments and results; what the next lay
 reads of the last layer before them. So what follows takes as long for a hundred layers as for a few.
 unfold-layers puts them back. Where one layer differs from the others, or where two kinds follow each other,
 there are several stacks; layers go out of one after the other. The first stack stays as it is if that saves
-fewer operations than `worth`, a later one if it has less than half as many, and any if something but its
+fewer operations than `worth`, a later one if it has less than a quarter as many, and any if something but its
 layers and the function's results reads what the layers make that would go. A later one may be too short for
 layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
 in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
@@ -56,13 +56,14 @@ class FoldLayers(GraphPass):
 
     The module must have one function, and a mesh. `told` is given the cuts through the whole function
     (folding/cut.py), which is in no module then. Unless with `functions`, layers that differ in functions are
-    none.
+    none. `even`: as many layers stay after those that go as before them, also of long ones.
     """
 
     name = "fold-layers"
     worth: int = WORTH
     told: Callable[[Sequence[Any]], None] | None = None
     functions: bool = True
+    even: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
         block = shared.module.body.block
@@ -74,7 +75,7 @@ class FoldLayers(GraphPass):
             return False
         from shardc.rewrite.folding.cut import cuts_of, folded
 
-        cuts = cuts_of(function, self.worth, self.functions)
+        cuts = cuts_of(function, self.worth, self.functions, self.even)
         if not cuts:
             return False
         note(shared.module, [cut.notes() for cut in cuts])

@@ -58,11 +58,10 @@ class HoistComputations(GraphPass):
     name = "hoist-computations"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        snap = shared.snapshot()
-        loops = [op for op in snap.ops if type(op) is WhileOp and not _is_per_device(op)]
+        loops = [op for op in shared.ops() if type(op) is WhileOp and not _is_per_device(op)]
         if not loops:
             return False
-        costly, movable = _kinds(snap)
+        costly, movable = _kinds(shared.snapshot())
         return any([_hoist(loop, costly, movable) for loop in reversed(loops)])
 
 

@@ -43,7 +43,7 @@ class HoistInvariants(GraphPass):
     name = "hoist-invariants"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        loops = [op for op in shared.snapshot().ops if type(op) is WhileOp]
+        loops = [op for op in shared.ops() if type(op) is WhileOp]
         return any([_hoist(loop) for loop in loops])
 
 

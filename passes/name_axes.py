@@ -31,6 +31,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
+from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.graph import Node, Region, walk
 from shardc.layout import Mesh
 from shardc.ops import Trait, has, sdy
@@ -40,7 +41,7 @@ from shardc.rewrite.device_numbers import (
     name_positions,
     open_number,
 )
-from shardc.rewrite.numbered_collectives import Site, Way, way
+from shardc.rewrite.numbered_collectives import NAMED, Site, Way, way
 from shardc.rewrite.outside_manual import replace_alone
 
 
@@ -50,11 +51,17 @@ class NameAxes(GraphPass):
     name = "name-axes"
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        if not any(op.name in _NUMBERED for op in shared.ops()):
+            return False
         snap = shared.snapshot()
         numbered = [f for f in snap.graph.functions.values() if any(map(_is_numbered, walk(f.body)))]
         for function in numbered:
             _Body(snap, IRBuilder(shared.module)).region(function.body)
         return bool(numbered)
+
+
+_NUMBERED = {*NAMED, NUMBER, CustomCallOp.name, sdy.manual_computation.name}
+"""Operations that may be numbered, or hold what is."""
 
 
 def _is_numbered(node: Node) -> bool:

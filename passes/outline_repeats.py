@@ -116,21 +116,24 @@ def _make(functions: Functions, segments: Sequence[_Segment]) -> None:
     Constants go into it, though others may use them too.
     """
     used = {place for segment in segments for place in map(_places(segment).__getitem__, outputs(segment))}
-    order = _order(inputs(_with_constants(segments[0])))
-    names = _names(segments, sorted(used), order)
+    wholes = [_with_constants(segment) for segment in segments]
+    order = _order(inputs(wholes[0]))
+    names = _names(segments, wholes, sorted(used), order)
     share_names(segments)
-    for segment, named in zip(segments, names, strict=True):
-        ops = _with_constants(segment)
+    for segment, ops, named in zip(segments, wholes, names, strict=True):
         taken = inputs(ops)
         results = _results(segment, sorted(used))
         functions.outline(NAME, ops, [taken[i] for i in order], results, replaced=segment, names=named)
 
 
 def _names(
-    segments: Sequence[_Segment], used: Sequence[tuple[int, int]], order: Sequence[int]
+    segments: Sequence[_Segment],
+    wholes: Sequence[_Segment],
+    used: Sequence[tuple[int, int]],
+    order: Sequence[int],
 ) -> list[Names]:
     """What each layer's call names: for parameters what the layers have in common, for results its own."""
-    taken = [[name_of(value) for value in inputs(_with_constants(segment))] for segment in segments]
+    taken = [[name_of(value) for value in inputs(whole)] for whole in wholes]
     params = [common_name([row[index] for row in taken]) for index in order]
     return [Names(params, [name_of(value) for value in _results(segment, used)]) for segment in segments]
 

@@ -18,14 +18,20 @@ program that cannot be.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import cast
 
 from msgspec import Struct
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
-from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.shared_graph import LARGE, SharedGraph
+from shardc.dialects.stablehlo.calls import CustomCallOp
+from shardc.dialects.types import type_of
 from shardc.graph import Graph, Node, is_complex, is_float, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
@@ -43,6 +49,9 @@ class RequireRunnable(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         _check_replicas(shared.module)
+        ops = shared.ops()
+        if len(ops) >= LARGE and _are_plain(shared.module, ops):
+            return False
         graph = shared.snapshot().graph
         _check_operations(graph)
         check_types(graph)
@@ -58,6 +67,30 @@ def _check_replicas(module: ModuleOp) -> None:
             location_of(module.location),
             f"jax.shard_map writes what jax.pmap did; without {_REPLICAS} it is one replica's program",
         )
+
+
+def _are_plain(module: ModuleOp, ops: Sequence[Operation]) -> bool:
+    """Whether the operations of a module are such as every device can run, as far as that is seen without
+    their graph."""
+    outer = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    bodies = [[*region.blocks] for op in (*outer, *ops) for region in op.regions]
+    if any(len(blocks) != 1 for blocks in bodies):
+        return False  # there are jumps, or functions without a body
+    names = {op.name for op in ops}
+    if not names.isdisjoint(_ASKED) or any(has(name, Trait.EXTERNAL) for name in names):
+        return False
+    if not all(_TOLD.isdisjoint(op.properties) and _TOLD.isdisjoint(op.attributes) for op in ops):
+        return False
+    made: dict[int, Attribute] = {id(value.type): value.type for op in ops for value in op.results}
+    made.update((id(value.type), value.type) for (block,) in bodies for value in block.args)
+    compares = [op for op in ops if op.name == hlo.compare.name]
+    stated = (
+        (op.operands[0].type, op.properties.get(_COMPARED, op.attributes.get(_COMPARED))) for op in compares
+    )
+    return all(type_of(attr).dtype in DTYPES for attr in made.values()) and not any(
+        said is not None and _comparison(type_of(attr).dtype, str(python_of(said)))
+        for attr, said in {*stated}
+    )
 
 
 def check_types(graph: Graph) -> None:
@@ -100,16 +133,16 @@ def _check_operations(graph: Graph) -> None:
 
 def _problem(node: Node, graph: Graph) -> _Problem | None:
     if node.name == hlo.compare.name:
-        return _comparison(node, graph)
+        said = str(node.attrs.get(_COMPARED, _NO_TYPE))
+        return _comparison(graph.type(node.operands[0]).dtype, said)
     if "call_target_name" not in node.attrs:
         return _effect(node)
     return _effect(node) or _ragged(node) or _order(node) or _memory(node)
 
 
-def _comparison(node: Node, graph: Graph) -> _Problem | None:
+def _comparison(dtype: str, said: str) -> _Problem | None:
     """Numbers are compared as what they are; XLA refuses all else, too."""
-    dtype, said = graph.type(node.operands[0]).dtype, str(node.attrs.get("compare_type", "NOTYPE"))
-    if dtype in DTYPES and said != "NOTYPE" and said not in (kinds := _kinds(dtype)):
+    if dtype in DTYPES and said != _NO_TYPE and said not in (kinds := _kinds(dtype)):
         return _Problem(
             f"a comparison of {dtype} cannot be {said}: it is {' or '.join(kinds)}",
             "say so, or nothing: it follows from the type",
@@ -190,6 +223,10 @@ def _memory(node: Node) -> _Problem | None:
 
 
 _REPLICAS = "mhlo.num_replicas"
+_COMPARED, _NO_TYPE = "compare_type", "NOTYPE"
+_TOLD = {"call_target_name", "has_side_effect"}
+_ASKED = {hlo.rng.name, CustomCallOp.name}
+"""Operations that may be none that devices can run, or say how."""
 _LAYOUTS = ("operand_layouts", "result_layouts")
 
 

@@ -131,9 +131,18 @@ def walk(region: Region) -> Iterator[Node]:
 
 def captured(node: Node) -> list[int]:
     """The values from around a node that its regions use, in order of use."""
-    if not node.regions:
-        return []
-    inside = [inner for region in node.regions for inner in walk(region)]
-    own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
-    own |= {value for inner in inside for value in inner.results}
-    return list(dict.fromkeys(v for inner in inside for v in inner.operands if v not in own))
+    found: dict[int, None] = {}
+    if node.regions:
+        _capture(node, set(), found)
+    return list(found)
+
+
+def _capture(node: Node, own: set[int], found: dict[int, None]) -> None:
+    """Enter what the regions of a node use but for their `own` values, which are made before that."""
+    for region in node.regions:
+        own.update(region.args)
+        for inner in region.nodes:
+            found.update(dict.fromkeys([value for value in inner.operands if value not in own]))
+            own.update(inner.results)
+            if inner.regions:
+                _capture(inner, own, found)

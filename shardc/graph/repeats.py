@@ -9,7 +9,6 @@ distances of equal elements, so the time is about that of sorting.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -48,7 +47,7 @@ def repeats(elements: Sequence[Hashable], least: int) -> list[Repeat]:
     """
     numbers: dict[Hashable, int] = {}
     ids = np.array([numbers.setdefault(element, len(numbers)) for element in elements], dtype=np.int64)
-    found = [r for period in _periods(ids.tolist(), least) for r in _stretches(ids, period)]
+    found = [r for period in _periods(ids, least) for r in _stretches(ids, period)]
     return _best(sorted(found, key=lambda r: (r.stop, r.period, r.start)))
 
 
@@ -74,17 +73,15 @@ def _best(found: Sequence[Repeat]) -> list[Repeat]:
     return [*chosen[-1]]
 
 
-def _periods(ids: Sequence[int], least: int) -> list[int]:
+def _periods(ids: NDArray[np.int64], least: int) -> list[int]:
     """The most frequent distances between an element and the next few equal ones."""
-    counts: dict[int, int] = {}
-    recent: defaultdict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_NEXT))
-    for place, element in enumerate(ids):
-        places = recent[element]
-        for earlier in places:
-            if place - earlier >= least:
-                counts[place - earlier] = counts.get(place - earlier, 0) + 1
-        places.append(place)
-    return [p for p, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_PERIODS]]
+    places = np.argsort(ids, kind="stable")
+    equal, counts = ids[places], np.zeros(len(ids), dtype=np.int64)
+    for following in range(1, _NEXT + 1):
+        apart = (places[following:] - places[:-following])[equal[following:] == equal[:-following]]
+        counts += np.bincount(apart[apart >= least], minlength=len(ids))
+    (periods,) = np.nonzero(counts)
+    return periods[np.argsort(-counts[periods], kind="stable")][:_PERIODS].tolist()
 
 
 def _stretches(ids: NDArray[np.int64], period: int) -> list[Repeat]:

@@ -5,7 +5,7 @@ What can be made anywhere (constants, broadcasts) is none of them: each layer ma
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from itertools import accumulate
 
 from shardc.graph import Node, Region, captured
@@ -25,6 +25,16 @@ def _computes(name: str) -> bool:
     return computes and name not in _SILENT
 
 
+def _broadcast(anywhere: Mapping[int, Node], constants: Container[int]) -> dict[int, int]:
+    """Of what is broadcast, and does not follow from constants, the value that is."""
+    found: dict[int, int] = {}
+    for value, node in anywhere.items():
+        if value not in constants:
+            (operand,) = node.operands
+            found[value] = found.get(operand, operand)
+    return found
+
+
 class Steps:
     """One of the programs: its operations but for what can be made anywhere, and what they are like."""
 
@@ -33,6 +43,7 @@ class Steps:
         self.graph = copy.graph
         self.constants = constants(region)
         self.anywhere = {**broadcasts(region), **self.constants}
+        self.broadcast = _broadcast(self.anywhere, self.constants)
         self.steps = [node for node in region.nodes[:-1] if not self.is_anywhere(node)]
         self.numbers: dict[Hashable, int] = {}
         self.known: dict[int, int] = {}
@@ -49,11 +60,10 @@ class Steps:
     def _last(self, nodes: Sequence[Node]) -> dict[int, int]:
         """Where each value is last used, by way of broadcasts, too."""
         last: dict[int, int] = {}
+        broadcast = self.broadcast
         for place, node in enumerate(nodes):
-            for value in uses(node):
-                while value in self.anywhere and value not in self.constants:
-                    (value,) = self.anywhere[value].operands
-                last[value] = place
+            for value in uses(node) if node.regions else node.operands:
+                last[broadcast.get(value, value)] = place
         return last
 
     def kind(self, node: Node) -> int:

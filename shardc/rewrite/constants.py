@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
@@ -160,10 +160,9 @@ def value_of(op: Operation) -> Attribute:
 
 def constant_of(value: SSAValue) -> Dense | None:
     """The constant that a value is; those of one element say it as a splat."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
+    if not isinstance(value, OpResult) or value.op.name != hlo.constant.name:
         return None
-    held = value_of(owner)
+    held = value_of(value.op)
     return held.data.value if isinstance(held, DenseAttr) and held.data.value.is_splat else None
 
 
@@ -175,10 +174,9 @@ def is_splat(value: SSAValue, element: object) -> bool:
 
 def splat_of(value: SSAValue) -> Any:
     """The element of a value that is one constant everywhere, of NumPy's type; None of others."""
-    owner = value.owner
-    while isinstance(owner, Operation) and owner.name in _REPEATED:
-        owner = owner.operands[0].owner
-    held = constant_of(owner.results[0]) if isinstance(owner, Operation) and owner.results else None
+    while isinstance(value, OpResult) and value.op.name in _REPEATED:
+        value = value.op.operands[0]
+    held = constant_of(value)
     return None if held is None else held.data[()]
 
 

@@ -1,9 +1,9 @@
-"""A module, and what else came of making it, as JSON and back.
+"""A module, and what else came of making it, as bytes and back.
 
     with watched() as made:
         …                                   # what makes the module
-    entry = written(module, made)
-    taken(entry, module)                    # puts that into a module, warns again, counts again
+    entry = packed(written(module, made))
+    taken(unpacked(entry), module)          # puts that into a module, warns again, counts again
 
 An entry has the operations and attributes of the module (dialects/kept_operations.py), what was warned of,
 and the effort of planning.
@@ -12,18 +12,18 @@ and the effort of planning.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc.diagnostics import Diagnostic, Location, collecting, pass_on, titles_of, warn
 from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.context import make_context
+from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
 from shardc.planning.effort import Effort, counting, spend
 from shardc.rewrite.columns import Where
@@ -103,13 +103,24 @@ def titles(program: kept_operations.Kept) -> list[list[str]]:
     return [[file, *titles_of(file)] for file in kept_operations.files(program)]
 
 
-def digest(*parts: str) -> str:
-    """What stands for some texts in a key."""
+def digest(*parts: str | bytes) -> str:
+    """What stands for some texts and bytes in a key."""
     found = hashlib.sha256()
     for part in parts:
-        found.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+        held = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        found.update(b"%d:" % len(held) + held)
     return found.hexdigest()
 
 
-def text(kept: object) -> str:
-    return json.dumps(kept, separators=(",", ":"))
+def packed(kept: object) -> bytes:
+    """What is to be kept, or stands in a key, in the form of MessagePack; Unkept if that has none for it: for
+    half a character, or an integer of more than 64 bits."""
+    try:
+        return msgpack.encode(kept)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise Unkept(str(error)) from None
+
+
+def unpacked(entry: bytes) -> Any:
+    """What was packed; tuples are lists."""
+    return msgpack.decode(entry)

@@ -21,7 +21,6 @@ is.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -48,10 +47,11 @@ from shardc.rewrite.kept_module import (
     Key,
     attributes_of,
     digest,
+    packed,
     placed_by,
     taken,
-    text,
     titles,
+    unpacked,
     watched,
     written,
 )
@@ -90,14 +90,14 @@ class Sought(Struct):
     def remember(self, what: str, said: str) -> None:
         """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
         if self.is_kept:
-            cache.put(text([said, self.computed]).encode(), what, *self.key)
+            cache.put(packed([said, self.computed]), what, *self.key)
 
     def recall(self, what: str) -> str | None:
         """What was to be remembered of the program; None if nothing was, or of other numbers."""
         entry = cache.get(what, *self.key)
         if entry is None:
             return None
-        said, computed = json.loads(entry)
+        said, computed = unpacked(entry)
         places = self._places()
         return said if all(places.get(name, -1) == place for name, place in computed.items()) else None
 
@@ -106,7 +106,7 @@ class Sought(Struct):
         entry = cache.get(*self.key)
         if entry is None:
             return False
-        kept, self.is_kept = json.loads(entry), True
+        kept, self.is_kept = unpacked(entry), True
         taken(kept, module, self.columns.place)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
@@ -125,9 +125,9 @@ class Sought(Struct):
         try:
             which = [numbers[content(number)] for number in left.values()]
             entry = written(module, found, (), self.columns.rank, partial(_seen, left))
+            cache.put(packed({"numbers": which, **entry}), *self.key)
         except (Unkept, LookupError):  # of a number or a column that the program has not
             return
-        cache.put(text({"numbers": which, **entry}).encode(), *self.key)
         self.is_kept = True
 
 
@@ -146,12 +146,11 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
         program = kept_operations.written(
             module.body.block.ops, placed_by(columns.rank), seen, named, back=False
         )
-        attributes = attributes_of(module)
+        rest = digest(*said, packed([attributes_of(module), titles(program)]), packed(program))
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
     functions = [op for op in ops if named.stands_for(op)]
-    rest = digest(*said, text([attributes, titles(program)]), text(program))
-    told = digest(rest, text([which, [op.name for op in functions]]))
+    told = digest(rest, packed([which, [op.name for op in functions]]))
     skeleton = Skeleton(rest, numbers, functions, columns)
     return Sought(("program", told), distinct, columns, which, skeleton)
 

@@ -16,7 +16,6 @@ under which key the program is kept, which columns it names, and what reading it
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
@@ -29,7 +28,7 @@ from shardc.graph.any_number import is_any
 from shardc.graph.types import DTYPES
 from shardc.options import Options
 from shardc.rewrite.columns import Columns
-from shardc.rewrite.kept_module import Key, Watched, said_of, say, text
+from shardc.rewrite.kept_module import Key, Watched, packed, said_of, say, unpacked
 from shardc.rewrite.kept_program import Sought, content, told_apart
 
 _CONSTANT = re.compile(
@@ -52,7 +51,7 @@ class Unread(Struct, frozen=True):
         entry = cache.get(*self.key)
         if entry is None:
             return None
-        kept = json.loads(entry)
+        kept = unpacked(entry)
         say(kept["said"])
         lines = ((file, each) for file, held in kept["columns"].items() for each in held)
         columns = Columns({(file, line): held for file, (line, held) in lines})
@@ -66,7 +65,7 @@ class Unread(Struct, frozen=True):
         for (file, line), held in kept.columns.of_line.items():
             columns.setdefault(file or "", []).append((line, held))
         entry = {"key": kept.key, "columns": columns, "said": said_of(made.warnings)}
-        cache.put(text(entry).encode(), *self.key)
+        cache.put(packed(entry), *self.key)
 
 
 def unread(program: str, options: Options) -> Unread | None:
@@ -84,5 +83,5 @@ def unread(program: str, options: Options) -> Unread | None:
 
     rest = _CONSTANT.sub(left, program)
     numbers, which = told_apart(found)
-    key = outcome.key(rest, options, "text", text(which)) if found else None
+    key = outcome.key(rest, options, "text", str(which)) if found else None
     return Unread(key, numbers, which) if key else None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from shardc import cache
 from shardc.compilation import emit
 from shardc.planning.program.remembered import known
+from shardc.rewrite.folding import cut
 from tests.sampling import examples
 from tests.unit.rewrite.folding.programs import forward
 from tests.unit.rewrite.folding.test_folding import stages
@@ -46,10 +47,12 @@ def text(source: str, folder: str) -> str:
 
 
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(EDITS)
-def test_edits(edits: list[tuple[int, str]]) -> None:
+@given(EDITS, st.sampled_from([1, cut.LONG]))
+def test_edits(edits: list[tuple[int, str]], long: int) -> None:
+    """As those of few operations, or of so many that fewer stay where others go."""
     kinds = [SCALED] * LAYERS
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cut, "LONG", long)
         text(program(kinds), folder)
         for number, kind in edits:
             kinds[number] = kind

@@ -17,9 +17,10 @@ kept.py; its notes are made anew, with the numbers and the functions that there 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct, json
+from msgspec import Struct, msgpack
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 
@@ -39,7 +40,7 @@ from shardc.rewrite.folding.notes import written_functions
 from shardc.rewrite.folding.numbers import numbered
 from shardc.rewrite.folding.places import FOLDED, NUMBERS, Place, Slot
 from shardc.rewrite.folding.skeleton import Skeleton
-from shardc.rewrite.kept_module import Key, digest, said_of, say, text
+from shardc.rewrite.kept_module import Key, digest, packed, said_of, say
 
 if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
@@ -98,7 +99,7 @@ class Edited:
         data = cache.get(*self.key)
         if data is None:
             return False
-        entry = json.decode(data, type=_Entry)
+        entry = msgpack.decode(data, type=_Entry)
         place = self.columns.moved(Columns({(file, line): held for file, line, held in entry.columns}))
         try:
             notes = self._notes(entry, place) if entry.fixed == self._fixed(*entry.free) else None
@@ -122,7 +123,7 @@ class Edited:
         """What stands for all numbers and functions but those that are free to be others."""
         others, free = set(numbers), set(functions)
         left = [each for place, each in enumerate(self.written) if place not in others]
-        return digest(text([left, [name for place, name in enumerate(self.names) if place not in free]]))
+        return digest(packed([left, [name for place, name in enumerate(self.names) if place not in free]]))
 
     def _notes(self, entry: _Entry, place: Where | None) -> ArrayAttr[DictionaryAttr] | None:
         """What is noted of each stack; None where a layer has a function for itself that it may not have."""
@@ -212,9 +213,11 @@ class Edited:
 
     def keep(self, key: Key, warnings: Iterable[Diagnostic]) -> None:
         """Keep what was seen, with the key of what the passes made, and what was warned of before."""
-        if self.seen is not None:
-            self.seen.folded, self.seen.said = key, said_of(warnings)
-            cache.put(json.encode(self.seen), *self.key)
+        if self.seen is None:
+            return
+        self.seen.folded, self.seen.said = key, said_of(warnings)
+        with suppress(Unkept):  # of what was warned of
+            cache.put(packed(self.seen), *self.key)
 
 
 def _as_it_is(loc: Location) -> Location:

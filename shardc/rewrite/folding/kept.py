@@ -24,7 +24,6 @@ program.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -48,10 +47,11 @@ from shardc.rewrite.kept_module import (
     Key,
     attributes_of,
     digest,
+    packed,
     placed_by,
     taken,
-    text,
     titles,
+    unpacked,
     watched,
     written,
 )
@@ -71,9 +71,9 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
     try:
         program = kept_operations.written(module.body.block.ops, placed_by(_same), _seen, back=False)
         said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
+        return ("folded", digest(*passes, packed([said, titles(program)]), packed(program)))
     except Unkept:
         return None
-    return ("folded", digest(*passes, text([said, titles(program)]), text(program)))
 
 
 def take(key: Key, module: ModuleOp) -> bool:
@@ -96,7 +96,7 @@ def put(
     entry = cache.get(*key)
     if entry is None:
         return False
-    kept = json.loads(entry)
+    kept = unpacked(entry)
     own = any("functions" in each.data for each in notes)
     if not _as_equal(constants, kept["constants"]) or (kept["told_apart"] and own):
         return False
@@ -132,9 +132,9 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
             "told_apart": of_functions,
             **written(module, found, [FOLDED]),
         }
+        cache.put(packed(kept), *key)
     except Unkept:
         return
-    cache.put(text(kept).encode(), *key)
 
 
 def _same(loc: Location) -> Location:

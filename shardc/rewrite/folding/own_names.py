@@ -2,8 +2,9 @@
 
     d_layer28_w1, which is d_layer03_w1 after the cut    ->  d_layer17_w1 in the copy for layer 17
 
-Names have the number that the names of a layer's arguments differ in. A name is changed where that number
-is all that it differs in before and after the cut.
+Names have the numbers that the names of a layer's arguments differ in: more than one where a layer begins
+with the last operations of the model's layer before it. A name is changed where these are all that it differs
+in before and after the cut.
 """
 
 from __future__ import annotations
@@ -48,27 +49,26 @@ class OwnNames(Struct, frozen=True, dict=True):
             copy.attributes[REASON] = StringAttr(self._renamed(reason.data, why.data, layer) or "")
 
     def _renamed(self, name: str | None, after: str | None, layer: int) -> str | None:
-        old, new, other = (self._numbers.get(each) for each in (self.cut - 1, layer, self.after))
-        if not name or name == after or old is None or new is None or other is None:
+        new, other = self._numbers.get(layer), self._numbers.get(self.after)
+        if not name or name == after or new is None or other is None:
             return name
         parts = _NUMBER.split(name)
-        if "".join(other if part == old else part for part in parts) != after:
+        if "".join(other.get(part, part) for part in parts) != after or not new.keys() >= other.keys():
             return name
-        return "".join(new if part == old else part for part in parts)
+        return "".join(new.get(part, part) for part in parts)
 
     @cached_property
-    def _numbers(self) -> dict[int, str]:
-        """By layer the number in which the names of its arguments differ from those of the layer before the
-        cut; none of layers whose arguments differ in several, or otherwise."""
+    def _numbers(self) -> dict[int, dict[str, str]]:
+        """By layer what the numbers are there in which the names of its arguments differ from those of the
+        layer before the cut; none of layers where one is several, or names differ otherwise."""
         found: dict[int, set[tuple[str, str] | None]] = {}
         for (slot, layer), argument in self.given.items():
             before = self.given.get((slot, self.cut - 1))
             if before is not None and layer >= self.cut:
                 found.setdefault(layer, set()).update(_differing(_name(before), _name(argument)))
-        pairs = {layer: next(iter(each)) for layer, each in found.items() if len(each) == 1}
-        numbers = {layer: pair[1] for layer, pair in pairs.items() if pair is not None}
-        firsts = {pair[0] for pair in pairs.values() if pair is not None}
-        return {**numbers, self.cut - 1: firsts.pop()} if len(firsts) == 1 else {}
+        pairs = {layer: [pair for pair in each if pair is not None] for layer, each in found.items()}
+        numbers = {layer: dict(each) for layer, each in pairs.items()}
+        return {layer: each for layer, each in numbers.items() if len(each) == len(found[layer])}
 
 
 def _name(argument: BlockArgument) -> str:

@@ -1,5 +1,8 @@
 """What operations read, the operations in their bodies included."""
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,8 +15,8 @@ from shardc.dialects.nested import nested
 def reads(op: Operation) -> list[SSAValue]:
     """What an operation and those in its bodies read from around it, in order."""
     if not op.regions:
-        return [*op._operands]  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
-    return [step.operands[index] for step, index in _places(op)]
+        return [*op._operands]
+    return [step._operands[index] for step, index in _places(op)]
 
 
 def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:
@@ -49,6 +52,6 @@ def _places(op: Operation) -> list[tuple[Operation, int]]:
     """The operands that come from around an operation."""
     inner = nested([op])
     blocks = [block for step in inner for region in step.regions for block in region.blocks]
-    own: set[SSAValue] = {value for block in blocks for value in block.args}
-    own.update(value for step in inner[1:] for value in step.results)
-    return [(step, i) for step in inner for i, value in enumerate(step.operands) if value not in own]
+    own = {id(value) for block in blocks for value in block.args}
+    own.update([id(value) for step in inner[1:] for value in step.results])
+    return [(step, i) for step in inner for i, value in enumerate(step._operands) if id(value) not in own]

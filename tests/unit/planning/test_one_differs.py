@@ -63,6 +63,8 @@ FORWARD = {
     "so few layers after that none goes out": (forward(19), edited(forward(19), (11, TANH))),
     "fewer before than stay of a stack": (forward(19), edited(forward(19), (5, TANH))),
     "fewer after than stay of a stack": (forward(19), edited(forward(19), (13, TANH))),
+    "as many before as stay before a cut": (forward(19), edited(forward(19), (4, TANH))),
+    "as many after as stay before a cut": (forward(19), edited(forward(19), (14, TANH))),
     "the middle of a layer": (
         forward(19, LONG),
         edited(forward(19, LONG), (9, LONG.replace("cos", "tanh")), layer=LONG),
@@ -98,7 +100,7 @@ LARGE = {
     "long layers": edited(forward(15, LONGER), (7, OTHER), layer=LONGER),
     "a step of long layers": edited(step(17, layer=LONGER), (8, OTHER), layer=LONGER),
 }
-"""Of which one layer less stays at the cut."""
+"""Of which fewer layers stay at the cut."""
 
 
 @pytest.mark.parametrize("name", FORWARD)
@@ -107,6 +109,14 @@ def test_without_what_differs_it_is_the_other_program(name: str) -> None:
     alike = all_alike(planned(text))
     assert alike is not None
     assert [*lines_of(alike.graph)] == [*lines_of(planned(other))]
+
+
+@pytest.mark.parametrize("place", [3, 7, 11])
+def test_so_it_is_of_long_layers(place: int) -> None:
+    """Of which one more stays before the cut than after it; two before the one that differs are a stack."""
+    alike = all_alike(planned(edited(forward(15, LONGER), (place, OTHER), layer=LONGER)))
+    assert alike is not None
+    assert [*lines_of(alike.graph)] == [*lines_of(planned(forward(15, LONGER)))]
 
 
 def test_without_what_differs_it_is_the_same_whatever_that_is() -> None:
@@ -235,7 +245,7 @@ def test_a_plan_of_what_differs_with_more_collectives_has_to_pay_for_them(
     """As those of whole programs do (search/preference.py)."""
     graph, totals = planned(ONE["a step"]), list[tuple[int, ...]]()
 
-    def whole(problem: Problem) -> None:
+    def whole(problem: Problem, few: bool = False) -> None:
         for variable in filter(problem.open, problem.variables):
             variable.choice = replicated_choice(variable.op, problem.mesh)
 

@@ -151,6 +151,14 @@ def test_a_number_that_is_not_in_the_program_keeps_nothing() -> None:
         assert kept.take(module) == is_kept
 
 
+def test_a_name_of_half_a_character_keeps_nothing(folder: Path) -> None:
+    """As files may have, and MessagePack has no form for."""
+    options = Options(file="half \udcff.shard")
+    assert sought(read(LOOP, options)) is None
+    assert text(LOOP, options) == without_cache(LOOP, options)
+    assert not [*folder.iterdir()]
+
+
 def test_few_operations_are_not_looked_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setenv(cache.VARIABLE, str(folder))

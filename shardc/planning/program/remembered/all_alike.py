@@ -27,7 +27,7 @@ from shardc.graph import Graph, Node, Region, captured
 from shardc.graph.compact import compact
 from shardc.ops import Trait, has, hlo, op_of
 from shardc.planning.program.problem.canonical import LAYER, TIMES, likeness
-from shardc.planning.program.remembered.layers_alike import NUMBERS, Layers, Slot, together
+from shardc.planning.program.remembered.layers_alike import NUMBERS, Layers, Slot, before_cut, together
 
 
 class AllAlike(Struct, frozen=True):
@@ -43,9 +43,9 @@ def all_alike(graph: Graph) -> AllAlike | None:
     if any(has(node.name, Trait.REGION) for node in body.nodes):
         return None
     for one, other in pairwise(_stacks(body.nodes)):
-        half = max(one.count, other.count) // 2
-        pair = together(graph, one, other, half)
-        found = None if pair is None else _Joined(graph, *pair, half, first=one).alike()
+        count = max(one.count, other.count)
+        pair = together(graph, one, other, count)
+        found = None if pair is None else _Joined(graph, *pair, count, first=one).alike()
         if found is not None:
             return found
     return None
@@ -66,12 +66,12 @@ def _stacks(nodes: Iterable[Node]) -> list[Layers]:
 
 
 class _Joined:
-    """Two stacks put together: the first `half` layers of `low`, and the last of `high`. `first` is the one
-    that begins before the other."""
+    """Two stacks put together to one of `count` layers: the first of `low`, and the last of `high`. `first`
+    is the one that begins before the other."""
 
-    def __init__(self, graph: Graph, low: Layers, high: Layers, half: int, first: Layers) -> None:
-        self.graph, self.half = graph, half
-        self.times = _layers(graph.main.body, low, high, half) - 2 * half + 1
+    def __init__(self, graph: Graph, low: Layers, high: Layers, count: int, first: Layers) -> None:
+        self.graph, self.count, self.cut = graph, count, before_cut(count)
+        self.times = _layers(graph.main.body, low, high, count) - count + 1
         """How many layers the last of `low` that stays stands for, that which differs among them."""
         self.layered = {node.id for stack in (low, high) for node in stack.nodes.values()}
         self.stands: dict[int, int] = {}
@@ -85,7 +85,7 @@ class _Joined:
         for stack, other in ((low, high), (high, low)):
             for (slot, layer), node in stack.nodes.items():
                 like = other.nodes.get((slot, layer))
-                if (layer < self.half) == (stack is low):
+                if (layer < self.cut) == (stack is low):
                     self.stands[node.id] = node.id
                     self.notes[node.id] = self._notes(slot, layer)
                 elif like is not None:
@@ -159,9 +159,9 @@ class _Joined:
     def _notes(self, slot: Slot, layer: int) -> dict[str, object]:
         """What is noted of an operation; of one of a layer that is not whole nothing."""
         stretch, step = slot
-        if not 0 <= layer < 2 * self.half:
+        if not 0 <= layer < self.count:
             return {}
-        times = {TIMES: self.times} if layer == self.half - 1 else {}
+        times = {TIMES: self.times} if layer == self.cut - 1 else {}
         return {LAYER: (0, stretch, step, layer), **times}
 
     def _in_order(self, values: Iterable[int], number: Mapping[int, int]) -> list[int]:
@@ -170,14 +170,14 @@ class _Joined:
         return sorted(values, key=lambda value: number.get(self.beside.get(value, value), number[value]))
 
 
-def _layers(body: Region, low: Layers, high: Layers, half: int) -> int:
+def _layers(body: Region, low: Layers, high: Layers, count: int) -> int:
     """The layers from the first of a stack to the last of the other, counted by operations."""
-    ends = [node.id for stack, at in ((low, 0), (high, 2 * half - 1)) for node in stack.first(at)]
-    steps = len(low.first(0))
-    count = sum(node.name != hlo.constant.name and min(ends) <= node.id <= max(ends) for node in body.nodes)
-    every = range(-1, 2 * half + 1)
+    ends = [node.id for stack, at in ((low, 0), (high, count - 1)) for node in stack.first(at)]
+    steps, between = len(low.first(0)), range(min(ends), max(ends) + 1)
+    ops = sum(node.name != hlo.constant.name and node.id in between for node in body.nodes)
+    every = range(-1, count + 1)
     whole = sum(len(stack.first(layer)) == steps for stack in (low, high) for layer in every)
-    return max(round(count / steps), whole + 1) + low.times + high.times - 2
+    return max(round(ops / steps), whole + 1) + low.times + high.times - 2
 
 
 def _annotated_alike(graph: Graph, stands: Mapping[int, int]) -> bool:

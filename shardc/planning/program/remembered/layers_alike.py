@@ -50,10 +50,9 @@ class Layers(Struct):
         """How many layers there are."""
         return min((len(stretch) for stretch in self.stretches.values()), default=0)
 
-    def has(self, half: int) -> bool:
-        """Whether there are so many layers on either side of those that were taken out; where none were, in
-        all."""
-        return self.count == 2 * half or (self.times == 1 and self.count >= half)
+    def has(self, count: int) -> bool:
+        """Whether so many layers stay of it; where none were taken out, as many as stay before a cut."""
+        return self.count == count or (self.times == 1 and self.count >= before_cut(count))
 
     @property
     def times(self) -> int:
@@ -101,10 +100,15 @@ class Layers(Struct):
         return {v: (place, i) for place, node in self.nodes.items() for i, v in enumerate(node.results)}
 
 
-def together(graph: Graph, one: Layers, other: Layers, half: int) -> tuple[Layers, Layers] | None:
-    """Of two stacks that of which the first `half` layers are to stay and that of which the last are, in one
-    count; None where their layers are not equal. The first stack begins before the other."""
-    if not half or not one.has(half) or not other.has(half):
+def before_cut(count: int) -> int:
+    """Of so many layers that stay of a stack those before the ones that were taken out."""
+    return (count + 1) // 2
+
+
+def together(graph: Graph, one: Layers, other: Layers, count: int) -> tuple[Layers, Layers] | None:
+    """Of two stacks that of which the first layers are to stay and that of which the last are, `count` of
+    both, in one count; None where their layers are not equal. The first stack begins before the other."""
+    if count < 2 or not one.has(count) or not other.has(count):
         return None
     pairs = [*_pairs(graph, one, other)]
     if not pairs:
@@ -129,7 +133,7 @@ def together(graph: Graph, one: Layers, other: Layers, half: int) -> tuple[Layer
     a = found[0]
     low, high = (one, other) if a[0][0].id < a[1][0].id else (other, one)
     low.move_all(-max(least for least, _ in low.whole()))
-    high.move_all(2 * half - 1 - min(most for _, most in high.whole()))
+    high.move_all(count - 1 - min(most for _, most in high.whole()))
     return low, high
 
 

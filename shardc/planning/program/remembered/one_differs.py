@@ -91,7 +91,7 @@ def _weigh(
         variable.fixed = True
     settle(problem)
     own = SavedChoices(problem)
-    by_axis(problem)
+    by_axis(problem, few=True)
     settle(problem)
     if not worth(problem, own.cost, problem.total()):
         own.restore()

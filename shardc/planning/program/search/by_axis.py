@@ -8,7 +8,7 @@ still, the operations are taken in runs, half of each with the last and half wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shardc.layout import LayoutError
 from shardc.planning.program.integer.building import network
@@ -17,7 +17,7 @@ from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.solve import take_cheapest
 from shardc.planning.program.integer.solver import ITERATIONS
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.problem.variables import Slot, Variable
 from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
 
 TURNS = 4  # of each axis
@@ -29,15 +29,17 @@ ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not 
 RUN = 2_500  # of those that are weighed at once
 
 
-def by_axis(problem: Problem) -> None:
-    """Change the problem's choices for those of a better plan."""
+def by_axis(problem: Problem, few: bool = False) -> None:
+    """Change the problem's choices for those of a better plan. `few`: most operations are fixed, and what no
+    other one touches is not weighed.
+    """
     try:
         groups, flat = groups_of_program(problem), problem.rates.flat
         work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
         prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
         for turn in range(TURNS * len(turns)):
             before = problem.total()
-            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
+            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)]), few):
                 net = network(problem, inside, prices, most=work, scope=scope)
                 found = take_cheapest(net, work=work, ties=False, steps=steps)
                 if found is None:
@@ -50,10 +52,11 @@ def by_axis(problem: Problem) -> None:
         return
 
 
-def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:
-    """The choices of so many operations as can be weighed at once, with the operations; None if all can."""
+def _runs(choices: Every, few: bool) -> Iterator[tuple[Every, list[Variable] | None]]:
+    """The choices of so many operations as can be weighed at once, with the operations; None if all can, and
+    they are not `few`."""
     if sum(map(len, choices.choices.values())) <= RUN:
-        yield choices, None
+        yield choices, [*choices.choices, *_ends(choices.layouts)] if few else None
         return
     variables = list(choices.choices)
     start = end = 0
@@ -65,6 +68,10 @@ def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:
         run = {variable: choices.choices[variable] for variable in variables[start:end]}
         bodies = {id(variable.region) for variable in run}
         slots = {slot: held for slot, held in choices.layouts.items() if id(slot.end.region) in bodies}
-        ends = dict.fromkeys(variable for slot in slots for variable in (slot.loop, slot.end))
-        yield Every(run, slots), [*run, *ends]
+        yield Every(run, slots), [*run, *_ends(slots)]
         start = max(start + 1, (start + end) // 2)
+
+
+def _ends(slots: Iterable[Slot]) -> dict[Variable, None]:
+    """The loops and the ends of their bodies."""
+    return dict.fromkeys(variable for slot in slots for variable in (slot.loop, slot.end))

@@ -112,7 +112,7 @@ def test_what_is_computed_is_the_same(name):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_with_one_layer_less_on_either_side_it_is_too(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_with_fewer_layers_on_either_side_it_is_too(name: str, monkeypatch: pytest.MonkeyPatch):
     """So many stay of long layers."""
     monkeypatch.setattr(cut, "LONG", 1)
     whole, local, removed = stages(PROGRAMS[name], 20)

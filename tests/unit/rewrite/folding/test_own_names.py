@@ -57,7 +57,9 @@ def named(name: str) -> Op:
         (("w[1].up", "w[2].up", "w[12].up", "w[13].up"), "x1", "x1", "x1"),  # of no layer
         (("w[1].up", "w[2].up", "w[12].up", "w[13].up"), "x1", "y13", "x1"),  # otherwise alike
         (("w1_1", "w2_2", "w3_3", "w4_4"), "h1", "h4", "h3"),
-        (("w1_5", "w2_6", "w3_7", "w4_8"), "h1", "h4", "h1"),  # nobody knows which number it is
+        (("w1_5", "w2_6", "w3_7", "w4_8"), "h1", "h4", "h3"),
+        (("w1_5", "w2_6", "w3_7", "w4_8"), "h5x1", "h8x4", "h7x3"),
+        (("w1_1", "w2_3", "w3_5", "w4_7"), "h1", "h4", "h1"),  # nobody knows which number it is
         (("a", "b", "c", "d"), "h1", "h4", "h1"),
     ],
 )
