@@ -56,14 +56,13 @@ class FoldLayers(GraphPass):
 
     The module must have one function, and a mesh. `told` is given the cuts through the whole function
     (folding/cut.py), which is in no module then. Unless with `functions`, layers that differ in functions are
-    none. `even`: as many layers stay after those that go as before them, also of long ones.
+    none.
     """
 
     name = "fold-layers"
     worth: int = WORTH
     told: Callable[[Sequence[Any]], None] | None = None
     functions: bool = True
-    even: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
         block = shared.module.body.block
@@ -75,7 +74,7 @@ class FoldLayers(GraphPass):
             return False
         from shardc.rewrite.folding.cut import cuts_of, folded
 
-        cuts = cuts_of(function, self.worth, self.functions, self.even)
+        cuts = cuts_of(function, self.worth, self.functions)
         if not cuts:
             return False
         note(shared.module, [cut.notes() for cut in cuts])

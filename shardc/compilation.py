@@ -40,7 +40,6 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         "require-rules": {"fallback": options.fallback},
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "insert-reshards": {"machine": machine},
-        **({"fold-layers": {"even": True}} if machine and machine.has_latency else {}),
         **_overlap(options, machine),
         **({"regather": {}} if options.regather else {}),
         **_late(options, machine),

@@ -24,12 +24,11 @@ from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
 
 LONG = 50
-"""Operations of a layer of which one is kept before the cut, beyond those that a layer reads from, and none
-after it; of shorter ones two are on either side. What planning does otherwise near the ends, and near a layer
-that differs, ends a few operations further on (planning/program/search/repeats.py). The layer before the cut,
-of which those that go are copies, is to have layers like it on both sides. Near a layer that is annotated
-otherwise it ends in the next one: one more is kept where there may be such. On machines with latency it may
-reach as far as a layer, and as many stay after the cut as before it (`even`)."""
+"""Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
+of shorter ones two are. What planning does otherwise near the ends, and near a layer that differs, ends a few
+operations further on (planning/program/search/repeats.py), and layers at the cut are to be as those between
+them. Near a layer that is annotated otherwise it ends in the next one: one more is kept where there may be
+such."""
 
 LATER = 0.25
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
@@ -41,7 +40,7 @@ class Cut:
     """`count` layers of a stack from `first` on, which go, with the operations `gone`.
 
     It is the stack of this `number` that layers are taken out of; after those before it, the function has
-    these `arguments` and `results`, by their numbers in the whole one. `even`: as many stay on either side.
+    these `arguments` and `results`, by their numbers in the whole one.
     """
 
     def __init__(
@@ -51,14 +50,12 @@ class Cut:
         number: int,
         arguments: Sequence[BlockArgument],
         results: Sequence[int],
-        even: bool = False,
     ) -> None:
         self.function, self.stack, self.block = function, stack, function.body.block
         self.stack_number, self.arguments, self.results = number, arguments, results
         self.reach = max(stack.reach, 1)
-        long = self.steps >= LONG * stack.count
-        self.first = self.reach + (1 if long else 2) + self._is_apart()
-        self.count = max(0, stack.count - 2 * self.first + (long and not even))
+        self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2) + self._is_apart()
+        self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self.goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
         self.given = {place: argument for argument, place in stack.arguments.items()}
@@ -224,17 +221,17 @@ def _properties(
     return properties
 
 
-def cuts_of(function: FuncOp, worth: int, functions: bool, even: bool = False) -> list[Cut]:
+def cuts_of(function: FuncOp, worth: int, functions: bool) -> list[Cut]:
     """The layers that go out of a function, stack by stack: of the first one at least so many operations, and
-    none or more of later ones. A few may differ from the others in `functions`. `even` as Cut has it."""
+    none or more of later ones. A few may differ from the others in `functions`."""
     block = function.body.block
     arguments: Sequence[BlockArgument] = block.args
     results: Sequence[int] = range(len(returned(function)))
     cuts: list[Cut] = []
     for stack in stacks_of(block, int(worth * LATER), functions):
-        cut = Cut(function, stack, len(cuts), arguments, results, even)
+        cut = Cut(function, stack, len(cuts), arguments, results)
         if cut.functions is None:
-            return cuts_of(function, worth, functions=False, even=even)
+            return cuts_of(function, worth, functions=False)
         if not (cut.whole and cut.steps >= worth * LATER if cuts else cut.saved >= worth):
             break
         if cut.fits():
