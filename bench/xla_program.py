@@ -53,7 +53,7 @@ class Priced(Struct, frozen=True):
 
 
 def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
-    """What XLA's program takes on a machine."""
+    """What XLA's program takes on a machine; of branches, that with the most collectives."""
     program = per_device.read(graph)
     names = OPS.keys() | OTHERS.keys()
     work = sum(
@@ -61,7 +61,8 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
         for run, done in worked(program, machine)
         if run.node.name not in names
     )
-    times = {run.node.id: run.times for run in Executions(program, lambda node: 0).runs}
+    runs = Executions(program, lambda node: int(node.name in names)).runs
+    times = {run.node.id: run.times for run in runs}
     stages, total, count = Stages(machine, mesh), 0, 0
     for region in _regions(program.body):
         for group in _combined(graph, region, mesh, machine):

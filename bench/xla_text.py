@@ -42,6 +42,7 @@ VERSION = 1
 LACKING = {
     re.compile(r"= mhlo\.copy (\S+)(?: \{.*\})? :"): r"= stablehlo.optimization_barrier \1 :",
     re.compile(r"= mhlo\.topk\("): "= chlo.top_k(",
+    re.compile(r"= mhlo\.erf (\S+)(?: \{.*\})? : (.*)"): r"= chlo.erf \1 : \2 -> \2",
 }
 """Operations of HLO that StableHLO lacks, and those that are the same: a copy is, but for the memory, and its
 attributes say how that is laid out."""
@@ -65,6 +66,7 @@ _ELEMENT = re.compile(
     r"(?: \{.*\})? : .*\n"
 )
 _NAME = re.compile(r"%\w+")
+_DEFINED = re.compile(r" *(%\w+)(?::\d+)? = ")
 _CONVERTED = re.compile(
     r"(?P<before>channel_handle<handle = (?P<channel>\d+),.*?replica_groups = )"
     r"(?:dense<[^>]*> : tensor<[\dx]*xi64>|#stablehlo\.replica_group_mesh_axes<[^\]]*\]>)"
@@ -95,21 +97,23 @@ def readable(converted: str) -> str:
 
 
 def _without_tuples(function: str) -> str:
-    counts = {match["tuple"]: match["types"].count("tensor<") for match in _TUPLE.finditer(function)}
+    """Line by line, for bodies side by side give one name to several values."""
+    counts: dict[str, int] = {}
     elements: dict[str, str] = {}
-
-    def dropped(match: re.Match[str]) -> str:
-        if match["tuple"] not in counts:
-            return match[0]
-        elements[match["element"]] = f"{match['tuple']}#{match['number']}"
-        return ""
-
-    function = _ELEMENT.sub(dropped, function)
-    function = _TUPLE.sub(
-        lambda match: f"{match['tuple']}:{counts[match['tuple']]} = {match['call']} -> ({match['types']})",
-        function,
-    )
-    return _NAME.sub(lambda match: elements.get(match[0], match[0]), function)
+    lines: list[str] = []
+    for line in function.splitlines(keepends=True):
+        element, tuples = _ELEMENT.fullmatch(line), _TUPLE.search(line)
+        if element and element["tuple"] in counts:
+            elements[element["element"]] = f"{element['tuple']}#{element['number']}"
+            continue
+        if defined := _DEFINED.match(line):
+            elements.pop(defined[1], None)
+            counts.pop(defined[1], None)
+        if tuples:
+            count = counts[tuples["tuple"]] = tuples["types"].count("tensor<")
+            line = _TUPLE.sub(rf"\g<tuple>:{count} = \g<call> -> (\g<types>)", line)
+        lines.append(_NAME.sub(lambda match: elements.get(match[0], match[0]), line))
+    return "".join(lines)
 
 
 def _compiled(suite: ModuleType, program: Any) -> str:

@@ -15,9 +15,10 @@ becomes
     }
 
 A composite is a call of its decomposition, a named computation its body, a choice by a constant the branch
-that it takes. What a callee says about its parameters and results becomes a constraint. `shardc.call` is the
-path of calls, outermost first, each with its number in program order; outline-calls makes functions of them
-again. Operations of a callee that say no place, as those of JAX's own functions, are where the call is.
+that it takes, a loop of one turn its body, and one of none what it begins with. What a callee says about its
+parameters and results becomes a constraint. `shardc.call` is the path of calls, outermost first, each with
+its number in program order; outline-calls makes functions of them again. Operations of a callee that say no
+place, as those of JAX's own functions, are where the call is.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from shardc.dialects.snapshot import DOC
 from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.known_branches import known_branch
+from shardc.rewrite.known_turns import known_turns
 
 CALL = "shardc.call"
 MOST = 100_000
@@ -168,7 +170,12 @@ class _Inliner:
                 bodies.append(_Body(iter([*op.body.block.ops][:-1]), here.path, here.stack))
                 self._replaced(op, _open(op, here.path))
             elif (branch := known_branch(op)) is not None:
-                bodies.append(self._taken(op, branch, here))
+                bodies.append(self._taken(op, branch, (), here))
+            elif (turns := known_turns(op)) is not None:
+                if turns:
+                    bodies.append(self._taken(op, op.regions[1].block, op.operands, here))
+                else:
+                    self._replaced(op, op.operands)
             elif op.regions:
                 inner = [block for region in op.regions for block in region.blocks]
                 bodies += [_Body(iter([*block.ops]), here.path, here.stack) for block in reversed(inner)]
@@ -215,13 +222,13 @@ class _Inliner:
         self._replaced(call, results)
         return _Body(iter(ops), inner, (*here.stack, name), result)
 
-    def _taken(self, choice: Operation, branch: Block, here: _Body) -> _Body:
-        """Put the branch that is always taken in the place of a choice."""
-        *ops, end = branch.ops
+    def _taken(self, op: Operation, block: Block, arguments: Sequence[SSAValue], here: _Body) -> _Body:
+        """Put what is done once in the place of a choice or a loop: the branch, or the body."""
+        *ops, end = block.ops
+        Rewriter.inline_block(block, InsertPoint.before(op), arguments)
         results = list(end.operands)
-        Rewriter.inline_block(branch, InsertPoint.before(choice))
         Rewriter.erase_op(end)
-        self._replaced(choice, results)
+        self._replaced(op, results)
         return _Body(iter(ops), here.path, here.stack)
 
     def _replaced(self, op: Operation, results: Sequence[SSAValue]) -> None:

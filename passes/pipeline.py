@@ -55,6 +55,7 @@ PIPELINE = (
     Entry("local", "share-collectives"),
     Entry("local", "regather", by_option=True),
     Entry("local", "gather-late"),
+    Entry("local", "sink-collectives"),
     Entry("local", "overlap", by_option=True),
     Entry("local", "combine-collectives", by_option=True),
     Entry("local", "stage-collectives", by_option=True),

@@ -44,7 +44,7 @@ from shardc.rewrite.constants import (
 from shardc.rewrite.equal_bodies import merge_equal_bodies
 from shardc.rewrite.equal_groups import merge_equal_groups
 from shardc.rewrite.equal_results import merge_equal_results
-from shardc.rewrite.identities import IDENTITIES, largest_of_one
+from shardc.rewrite.identities import IDENTITIES, either_way, largest_of_one
 from shardc.rewrite.integer_sums import sum_of_numbers
 from shardc.rewrite.known_places import slice_of_gather
 from shardc.rewrite.no_elements import of_the_others
@@ -81,9 +81,9 @@ class SimplifyLocal(GraphPass):
         while merge_equal_groups(module) or merge_equal_bodies(module) or merge_equal_results(module):
             cse(module)
         for op in nested([module]):  # now that what is used twice is one
-            total = sum_of_numbers(op, builder)
-            if total is not None:
-                Rewriter.replace_op(op, [], [total])
+            same = either_way(op) or sum_of_numbers(op, builder)
+            if same is not None:
+                Rewriter.replace_op(op, [], [same])
         region_dce(module.body)
         return True
 

@@ -23,11 +23,20 @@ from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 
 
 def _chosen(op: Operation) -> SSAValue | None:
-    """What a constant predicate chooses, or any of two that are one constant."""
+    """What a constant predicate chooses, or any of two that are one value or one constant."""
+    if (same := either_way(op)) is not None:
+        return same
     choice, first, second = op.operands
     if is_splat(choice, True) or _one_constant(first, second):
         return first
     return second if is_splat(choice, False) else None
+
+
+def either_way(op: Operation) -> SSAValue | None:
+    """What is chosen between one value and itself."""
+    if op.name != hlo.select.name or op.operands[1] is not op.operands[2]:
+        return None
+    return op.operands[1]
 
 
 def _one_constant(first: SSAValue, second: SSAValue) -> bool:
@@ -67,6 +76,12 @@ def _compared(op: Operation) -> SSAValue | None:
 def _same_type(op: Operation) -> SSAValue | None:
     """An operation that cannot change anything but the type, and doesn't."""
     return op.operands[0] if op.operands[0].type == op.results[0].type else None
+
+
+def _whole(op: Operation) -> SSAValue | None:
+    """What is written in the place of everything."""
+    array, update = op.operands[:2]
+    return update if update.type == array.type else None
 
 
 def _in_order(op: Operation) -> SSAValue | None:
@@ -220,6 +235,8 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.compare.name: _compared,
     hlo.convert.name: _same_type,
     hlo.divide.name: _over_one,
+    hlo.dynamic_slice.name: _same_type,
+    hlo.dynamic_update_slice.name: _whole,
     hlo.multiply.name: _times_one,
     hlo.negate.name: _twice,
     hlo.not_.name: _twice,

@@ -10,6 +10,7 @@ on which floats it has (graph/any_number.py), so only those count that have a me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -22,11 +23,14 @@ from shardc.rewrite.constants import EXACT, element_made, splat_of
 _IDEMPOTENT = (hlo.and_.name, hlo.or_.name, hlo.maximum.name, hlo.minimum.name)
 
 
-def known_element(value: SSAValue) -> Any:
+def known_element(value: SSAValue, given: Mapping[SSAValue, Any] | None = None) -> Any:
     """The element of a value, of NumPy's type; None where data decide, or a float that is any number, or it
-    is rounded."""
-    known, left = dict[SSAValue, Any](), [value]
+    is rounded. `given` has those of values that nothing else tells, as of the arguments of a region."""
+    known, left = dict(given or {}), [value]
     while left:
+        if left[-1] in known:
+            left.pop()
+            continue
         element, op = splat_of(left[-1]), left[-1].owner
         if element is not None and is_any(element):
             return None

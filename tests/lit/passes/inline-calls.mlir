@@ -132,3 +132,81 @@ func.func @computed(%x: tensor<8xf32>, %p: tensor<3xi1>) -> (tensor<8xf32>, tens
   }) : (tensor<i1>) -> tensor<8xf32>
   return %0, %2, %3, %4 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A loop of one turn is its body, also where a loop is in it, and one of no turn is what it begins with. What data
+// end, what takes more turns and what says how it is split stay loops.
+// CHECK-LABEL: func.func @turns
+// CHECK:      [[H:%.*]] = stablehlo.tanh %x
+// CHECK-NEXT: [[I:%.*]] = stablehlo.add %zero, {{%.*}}
+// CHECK-NEXT: [[G:%.*]] = stablehlo.negate [[H]]
+// CHECK:      , [[TWO:%.*]] = stablehlo.while
+// CHECK:      , [[DATA:%.*]] = stablehlo.while
+// CHECK:      , [[SPLIT:%.*]] = stablehlo.while
+// CHECK-NOT:  stablehlo.while
+// CHECK:      func.return [[G]], %x, [[TWO]], [[DATA]], [[SPLIT]]
+sdy.mesh @m = <["x"=2]>
+func.func @turns(%x: tensor<8xf32>, %n: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %h_1 = func.call @layer(%h) : (tensor<8xf32>) -> tensor<8xf32>
+    %i_1 = stablehlo.add %i, %one : tensor<i32>
+    %1:2 = stablehlo.while(%j = %one, %g = %h_1) : tensor<i32>, tensor<8xf32>
+    cond {
+      %more = stablehlo.compare NE, %j, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %g_1 = stablehlo.negate %g : tensor<8xf32>
+      %j_1 = stablehlo.subtract %j, %i_1 : tensor<i32>
+      stablehlo.return %j_1, %g_1 : tensor<i32>, tensor<8xf32>
+    }
+    stablehlo.return %i_1, %1#1 : tensor<i32>, tensor<8xf32>
+  }
+  %2:2 = stablehlo.while(%i = %two, %h = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %h_1 = func.call @layer(%h) : (tensor<8xf32>) -> tensor<8xf32>
+    stablehlo.return %i, %h_1 : tensor<i32>, tensor<8xf32>
+  }
+  %3:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %h_1 = stablehlo.sine %h : tensor<8xf32>
+    %i_1 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %i_1, %h_1 : tensor<i32>, tensor<8xf32>
+  }
+  %4:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %h_1 = stablehlo.sine %h : tensor<8xf32>
+    %i_1 = stablehlo.add %i, %n : tensor<i32>
+    stablehlo.return %i_1, %h_1 : tensor<i32>, tensor<8xf32>
+  }
+  %5:2 = stablehlo.while(%i = %zero, %h = %x) : tensor<i32>, tensor<8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@m, []>, <@m, [{"x"}]>]>}
+  cond {
+    %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %h_1 = stablehlo.sine %h : tensor<8xf32>
+    %i_1 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %i_1, %h_1 : tensor<i32>, tensor<8xf32>
+  }
+  return %0#1, %2#1, %3#1, %4#1, %5#1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+func.func private @layer(%h: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %h : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

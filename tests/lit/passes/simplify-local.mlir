@@ -466,3 +466,24 @@ func.func @conditions(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4
   %6 = stablehlo.compare EQ, %i, %zero, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
   return %0, %1, %2, %4, %5, %6 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
 }
+
+// What is chosen between one value and itself is the value, also where it is one only once equal operations are.
+// CHECK-LABEL: @either_way
+// CHECK-NEXT: [[T:%.*]] = stablehlo.tanh %x
+// CHECK-NEXT: func.return %x, [[T]]
+func.func @either_way(%p: tensor<4xi1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.select %p, %x, %x : tensor<4xi1>, tensor<4xf32>
+  %1 = stablehlo.tanh %x : tensor<4xf32>
+  %2 = stablehlo.tanh %0 : tensor<4xf32>
+  %3 = stablehlo.select %p, %1, %2 : tensor<4xi1>, tensor<4xf32>
+  return %0, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A dynamic slice of everything begins at zero wherever it is to, and so does what is written over everything.
+// CHECK-LABEL: @whole_dynamic
+// CHECK-NEXT: func.return %x, %y
+func.func @whole_dynamic(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>, %i: tensor<i32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %0 = stablehlo.dynamic_slice %x, %i, %i, sizes = [1, 4] : (tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+  %1 = stablehlo.dynamic_update_slice %x, %y, %i, %i : (tensor<1x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+  return %0, %1 : tensor<1x4xf32>, tensor<1x4xf32>
+}

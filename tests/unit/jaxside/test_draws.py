@@ -35,7 +35,7 @@ def drawn(function: Any, pod: Any, *args: Any, out: Any = None, **options: Any) 
     mine, theirs = jax.tree.leaves(lowered.run(*args)), jax.tree.leaves(jax.jit(function)(*args))
     for one, other in zip(mine, theirs, strict=True):
         assert one.dtype == other.dtype
-        if jnp.issubdtype(one.dtype, jnp.floating):  # XLA's logarithm differs in how it is vectorised
+        if jnp.issubdtype(one.dtype, jnp.inexact):  # XLA's logarithm differs in how it is vectorised
             assert_near(one, other)
         else:
             np.testing.assert_array_equal(one, other)
@@ -230,6 +230,11 @@ def test_settings_of_the_caller_change_nothing(pod, key):
     want = function(key)
     with jax.threefry_partitionable(False), jax.default_prng_impl("rbg"):
         np.testing.assert_array_equal(lowered.run(key), want)
+
+
+def test_complex_numbers(pod, key):
+    text = drawn(lambda k: random.normal(k, (8, 24), jnp.complex64), pod, key)
+    assert text.partition("@jax.jit")[0].count("own_normal(") == 2
 
 
 def test_typed_keys(pod):

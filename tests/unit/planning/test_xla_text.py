@@ -100,6 +100,29 @@ def test_copies_and_tuples_are_read(text: str, call: int, elements: tuple[int, .
     assert graph.main.body.nodes[-1].operands[:2] == tuple(called.results[number] for number in elements)
 
 
+BODIES = """
+func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<i1>) -> tensor<2x2xf32> {
+  %0 = "stablehlo.if"(%arg1) ({
+    %1 = stablehlo.custom_call @TopK(%arg0) : (tensor<2x3xf32>) -> tuple<tensor<2x2xf32>, tensor<2x2xi32>>
+    %2 = stablehlo.get_tuple_element %1[0] : (tuple<tensor<2x2xf32>, tensor<2x2xi32>>) -> tensor<2x2xf32>
+    stablehlo.return %2 : tensor<2x2xf32>
+  }, {
+    %1 = stablehlo.slice %arg0 [0:2, 0:2] : (tensor<2x3xf32>) -> tensor<2x2xf32>
+    %2 = mhlo.erf %1 {result_layout = dense<[0, 1]> : tensor<2xindex>} : tensor<2x2xf32>
+    stablehlo.return %2 : tensor<2x2xf32>
+  }) : (tensor<i1>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+"""
+
+
+def test_bodies_side_by_side_name_several_values_alike():
+    graph = snapshot(read(readable(BODIES), Options(language="mlir"))).graph
+    top, other = graph.main.body.nodes[0].regions
+    assert top.results == top.nodes[0].results[:1]
+    assert other.results == other.nodes[1].results
+
+
 def test_the_order_of_devices_is_not_lost():
     assert (
         "replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({"

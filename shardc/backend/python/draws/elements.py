@@ -40,7 +40,7 @@ class Affine(Struct, frozen=True):
 
 
 class Number(Struct, frozen=True):
-    """A float, by its bits."""
+    """A float or a complex number, by its bits."""
 
     dtype: str
     bits: bytes
@@ -86,9 +86,9 @@ class Elements:
 
     def constant(self, value: Any, dtype: str) -> int:
         """A constant of an array."""
-        if is_float(dtype):
-            return self.number(Number(dtype, np.asarray(value, DTYPES[dtype][1]).tobytes()))
-        return self.integer(int(value), dtype)
+        if is_integer(dtype) or dtype == "bool":
+            return self.integer(int(value), dtype)
+        return self.number(Number(dtype, np.asarray(value, DTYPES[dtype][1]).tobytes()))
 
     def place(self, symbol: Symbol, dtype: str = INDEX) -> int:
         """A number from 0 on; 0 where it has one value."""
@@ -100,7 +100,7 @@ class Elements:
         return form.constant if isinstance(form, Affine) and not form.terms else None
 
     def float(self, expr: int) -> Any:
-        """The float that an expression is everywhere, of NumPy's type; None if it is none."""
+        """The float or complex number that an expression is everywhere, as NumPy has it, or None."""
         form = self.forms[expr]
         return np.frombuffer(form.bits, DTYPES[form.dtype][1])[0] if isinstance(form, Number) else None
 

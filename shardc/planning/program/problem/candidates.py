@@ -44,8 +44,8 @@ def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) 
 
 
 def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
-    """The splits that propagation gave the operation's tensors."""
-    layouts = tuple(map(problem.layout, (*variable.node.operands, *variable.node.results)))
+    """The splits that propagation gave the operation's tensors, and what states how they are split."""
+    layouts = tuple(map(problem.laid_out, (*variable.node.operands, *variable.node.results)))
     key = (variable.signature, layouts)
     if key not in problem.menu.splits:
         problem.menu.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))

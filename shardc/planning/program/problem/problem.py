@@ -83,6 +83,12 @@ class Problem(Struct):
         known = self.layouts.get(value) if self.layouts else self.graph.values[value].sharding
         return _closed(known) if known else replicated(self.mesh, self.graph.type(value).rank)
 
+    def laid_out(self, value: int) -> Sharding:
+        """The layout that a value has whatever is chosen, as a constraint or per-device code gives it, or
+        else that which propagation gave it."""
+        made = self.producer.get(value)
+        return made[0].choice.results[made[1]] if made and made[0].rule is None else self.layout(value)
+
     def given(self, value: int) -> Sharding:
         """The layout a value is produced in, under the current choices; a free one as it is needed."""
         if value in self.arguments:
