@@ -166,8 +166,10 @@ class Layers(Struct, dict=True):
 
     def order(self) -> Iterator[tuple[Operation, int | None]]:
         """Every operation of the whole program: one that is there, or of which layer that is missing."""
-        place = {op: index for index, op in enumerate(self.block.ops)}
+        ops = list(self.block.ops)
+        place = {op: index for index, op in enumerate(ops)}
         after: dict[Operation, list[tuple[Operation, int]]] = {}
+        among: dict[int, tuple[int, list[tuple[Operation, int | None]]]] = {}
         for ones, twos in self._clusters(place):
             missing = range(self.notes.cut, self.notes.cut + self.notes.removed)
             if place[ones[-1]] < place[twos[0]]:
@@ -175,10 +177,38 @@ class Layers(Struct, dict=True):
             elif place[twos[-1]] < place[ones[0]]:
                 after[twos[-1]] = [(op, layer) for layer in reversed(missing) for op in ones]
             else:
-                raise Unlike("the layers at the cut stand between each other")
-        for op in list(self.block.ops):
-            yield op, None
-            yield from after.get(op, ())
+                first, last = (pick(place[ones[at]], place[twos[at]]) for pick, at in ((min, 0), (max, -1)))
+                among[first] = last + 1, self._among(ops[first : last + 1], ones, twos)
+        at = 0
+        while at < len(ops):
+            if at in among:
+                at, some = among[at]
+                yield from some
+            else:
+                yield ops[at], None
+                yield from after.get(ops[at], ())
+                at += 1
+
+    def _among(
+        self, ops: Sequence[Operation], ones: Sequence[Operation], twos: Sequence[Operation]
+    ) -> list[tuple[Operation, int | None]]:
+        """The order where layers that stay stand between each other, each as far from the next as any of its
+        operations is. Unlike where these are not."""
+        place, removed = {op: index for index, op in enumerate(ops)}, self.notes.removed
+        apart = {place[two] - place[one] for one, two in zip(ones, twos, strict=True)}
+        if len(apart) != 1:
+            raise Unlike("the layers at the cut stand between each other")
+        (layer,), first, last = apart, {*ones}, {*twos}
+        end = max(place[ones[-1]], place[twos[-1]]) - abs(layer)
+        found: list[tuple[int, Operation, int | None]] = []
+        for at, op in enumerate(ops):
+            late = op in (last if layer > 0 else first) or (op not in first and op not in last and at > end)
+            found.append((at + removed * abs(layer) if late else at, op, None))
+            if op in first:
+                begin = at if layer > 0 else at + removed * abs(layer)
+                copies = range(1, removed + 1)
+                found += ((begin + turn * layer, op, self.notes.cut - 1 + turn) for turn in copies)
+        return [(op, number) for _, op, number in sorted(found, key=lambda each: each[0])]
 
     def _clusters(self, place: dict[Operation, int]) -> Iterator[tuple[list[Operation], list[Operation]]]:
         """Operations before and after the cut that stand together, each in order."""

@@ -47,3 +47,38 @@ def test_of_the_layers_at_the_cut_one_may_be_the_last_that_repeats() -> None:
 def test_without_two_that_read_alike_nobody_knows() -> None:
     with pytest.raises(Unlike):
         layers(chain([(FIRST, 3)], halves(2), halves(1)))
+
+
+def reading(*steps: tuple[Place, Place | None]) -> Block:
+    """Operations, each with its place and that of what it reads."""
+    made, ops = dict[Place, Operation](), list[Operation]()
+    for (slot, layer), read in steps:
+        made[slot, layer] = dialect.TestOp([made[read].results[0]] if read else [], [i32])
+        note_places(made[slot, layer], [((0, *slot), layer)])
+        ops.append(made[slot, layer])
+    return Block([*ops, dialect.TestTermOp(ops[-1].results)])
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_layers_may_stand_between_each_other(down: bool) -> None:
+    """As far from the next as they are at the cut: the last operation of a layer is in the next one."""
+    a, b, c = (0, 0), (0, 1), (0, 2)
+    count = 4
+
+    def at(layer: int, layers: int = count) -> int:
+        return layers - 1 - layer if down else layer
+
+    def steps(layers: int) -> list[Place]:
+        turns = [step for k in range(layers - 1) for step in ((a, k + 1), (c, k), (b, k + 1))]
+        return [(slot, at(k, layers)) for slot, k in [(a, 0), (b, 0), *turns, (c, layers - 1)]]
+
+    def read(slot: tuple[int, int], layer: int) -> Place | None:
+        before = layer + 1 if down else layer - 1
+        if slot == a:
+            return (b, before) if 0 <= before < count else None
+        return (a if slot == b else b), layer
+
+    found = layers(reading(*(((slot, layer), read(slot, layer)) for slot, layer in steps(count))))
+    order = [(found.at[op], layer) for op, layer in found.order() if op in found.at]
+    whole = [(key[0][0][0], found.new(own) if layer is None else layer) for (key, own), layer in order]
+    assert whole == steps(count + 3)
