@@ -42,6 +42,10 @@ FILLED = "    x = x + where(x > 0.0, full((8, 16), 2.0), sin(cos(x * {0}.gain) @
 SCALED = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down * 0.25\n"
 EDITED = SCALED.format("p5")
 CLIPPED, NORM = "{0} - 0.1 * {1} * scale", "    scale = 1.0 / maximum(sqrt({}), 1.0)\n"
+NAMES = sorted(range(12), key=str)
+IN_ORDER = NORM.format(
+    " + ".join(f"sum(g[{NAMES.index(i)}].{part} ** 2)" for i in range(12) for part in ("up", "down", "gain"))
+)
 WEIGHTS = "    weights = 99.0 + " + " + ".join(f"sum(p{i}.up * p{i}.up)" for i in range(12)) + "\n"
 
 
@@ -70,6 +74,7 @@ PROGRAMS = {
     "decay": step(11, "{0} * 0.99 - 0.1 * tanh({1}) * exp({0})"),
     "clipped": step(10, CLIPPED, NORM),
     "clipped by name": step(12, CLIPPED, NORM, by_name=True),
+    "clipped in order, by name": step(12, CLIPPED, IN_ORDER, by_name=True),
     "decay of all weights": step(12, "{0} - 0.1 * {1} - {0} / weights", WEIGHTS),
 }
 

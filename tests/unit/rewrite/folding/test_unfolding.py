@@ -72,7 +72,7 @@ def test_layers_may_stand_between_each_other(down: bool) -> None:
         turns = [step for k in range(layers - 1) for step in ((a, k + 1), (c, k), (b, k + 1))]
         return [(slot, at(k, layers)) for slot, k in [(a, 0), (b, 0), *turns, (c, layers - 1)]]
 
-    def read(slot: tuple[int, int], layer: int) -> Place | None:
+    def read(slot: tuple[int, ...], layer: int) -> Place | None:
         before = layer + 1 if down else layer - 1
         if slot == a:
             return (b, before) if 0 <= before < count else None
