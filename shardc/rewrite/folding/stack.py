@@ -28,9 +28,6 @@ from shardc.rewrite.folding.stretches import PARTS, Stretches
 from shardc.rewrite.folding.sums import order_sums, sums_of
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading
 
-TURNS = 4
-"""So often what follows from layers is looked for, without what turned out to be of none."""
-
 FOLLOWING, MADE, OF_ARGUMENTS, SUMS = range(4)
 """Stretches beyond those that are: of what follows from layers, of what is made of an argument before a layer
 reads it, of what is made of layers' arguments besides, and of sums of these."""
@@ -87,7 +84,7 @@ class Finder(Struct, dict=True):
         self._know(ops)
         sums = [each for each in sums_of(self.stretches.steps) if len(each.ops) >= count]
         sums = [each for each in sums if ops.keys().isdisjoint(each.ops)]
-        self.apart = {op for each in sums for op in each.ops}
+        self.adding = {op for each in sums for op in each.ops}
         turns, ops = ops, {**ops, **self._beyond(ops, count)}
         arguments = self._arguments(ops, count)
         if of_arguments := self._beyond(ops, count, arguments):
@@ -139,28 +136,11 @@ class Finder(Struct, dict=True):
     ) -> dict[Operation, Place]:
         """Other operations that do in every layer the same with what it makes: updates of weights, say; or
         with its `arguments`."""
-        stretch = len(self.stretches.repeats) + (FOLLOWING if arguments is None else OF_ARGUMENTS)
-        whole: list[tuple[Slot, list[tuple[Operation, int]]]] = []
-        for _ in range(TURNS):
-            found = self._placed(ops, arguments or {}, stretch)
-            whole = [(slot, each) for slot, each in found.items() if self._in_all_layers(slot, each, count)]
-            lost = {op for each in found.values() for op, _ in each}
-            lost.difference_update(op for _, each in whole for op, _ in each)
-            followed = {op for op in lost if any(value.owner in lost for value in reads(op))}
-            if not any(value.owner in ops for op in followed for value in reads(op)):
-                break
-            self.apart |= lost - followed  # what reads these and a layer may be of that layer
-        return {op: (slot, layer) for slot, each in whole for op, layer in each}
-
-    def _placed(
-        self, ops: dict[Operation, Place], arguments: Mapping[BlockArgument, Place], stretch: int
-    ) -> dict[Slot, list[tuple[Operation, int]]]:
-        """Other operations by what they do, each with the layer of the first value that it reads of one; none
-        of those that are `apart`, and what reads these alone."""
+        arguments, stretch = arguments or {}, FOLLOWING if arguments is None else OF_ARGUMENTS
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
         for op, kind in self.kind.items():
-            if op in ops or op in self.taken or op in self.apart:
+            if op in ops or op in self.taken or op in self.adding:
                 continue
             known = [self._known(value, places, arguments) for value in reads(op)]
             layer = next((layer for _, layer in known if layer is not None), None)
@@ -168,10 +148,11 @@ class Finder(Struct, dict=True):
                 continue
             key = kind, *((what, None if at is None else at - layer) for what, at in known)
             number = seen[key, layer] = seen.get((key, layer), -1) + 1
-            slot = slots.setdefault((key, number), (stretch, len(slots)))
+            slot = slots.setdefault((key, number), (len(self.stretches.repeats) + stretch, len(slots)))
             places[op] = slot, layer
             found.setdefault(slot, []).append((op, layer))
-        return found
+        whole = {slot: each for slot, each in found.items() if self._in_all_layers(slot, each, count)}
+        return {op: (slot, layer) for slot, each in whole.items() for op, layer in each}
 
     def _known(
         self, value: SSAValue, places: dict[Operation, Place], arguments: Mapping[BlockArgument, Place]

@@ -15,7 +15,7 @@ from shardc.rewrite.folding import cut
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
-from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
+from tests.unit.rewrite.folding.test_folding import CLIPPED, NORM, SCALED, arguments, counted, stages
 
 COUNT = 19
 WORTH = 8
@@ -86,6 +86,21 @@ def stacks(text: str) -> list[Folded]:
         options = {"fold-layers": {"worth": WORTH}}
         run_to(make_context(), read(text, "layers.shard"), "local", options=options)
     return found
+
+
+def test_layers_beside_a_sum_that_was_ordered_are_found_again() -> None:
+    """What follows from the end of the sum is of no layer, though that stands in the last one."""
+    module = read(step(12, CLIPPED, NORM, by_name=True), "layers.shard")
+    run_to(make_context(), module, "sharded", without=("propagate", "unmerge-dimensions", "check"))
+    found: list[list[int]] = []
+    for _ in range(2):
+        whole = list(module.body.block.ops)
+        FoldLayers(WORTH).rewrite(SharedGraph(module))
+        found.append([stack.removed for stack in folded(module)])
+        for op in list(module.body.block.ops):
+            op.detach()
+        module.body.block.add_ops(whole)
+    assert found[0] == found[1] != []
 
 
 @pytest.mark.sampled(3)
