@@ -91,7 +91,7 @@ class Finder(Struct, dict=True):
             ops.update(of_arguments)
             self._know(ops)
         number = len(self.stretches.repeats) + SUMS
-        for op, place in order_sums(sums, ops, count, number, turns).items():
+        for op, place in order_sums(sums, ops, count, number, self.taken | turns.keys()).items():
             self.relations[place[0]] = [MOVES] * len(op.operands)
             ops[op] = place
         return ops

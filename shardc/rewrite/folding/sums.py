@@ -48,26 +48,20 @@ class Sum(Struct, frozen=True):
 
     def ordered(self, terms: Sequence[SSAValue], fixed: Container[Operation]) -> dict[SSAValue, Operation]:
         """Write the terms in another order, each beside what is computed for it alone, but for operations
-        that are `fixed`; the operation that adds each but the first."""
-        own = dict(zip(self.terms, self.ops, strict=True))
-        spare, end, total = own.get(terms[0]), self.ops[-1], self.ops[-1].results[0]
-        block, added = end.parent, dict[SSAValue, Operation]()
-        assert block is not None
-        users = [(use.operation, use.index) for use in total.uses]
-        value = terms[0]
-        behind = end.next_op
-        assert behind is not None
-        for term in terms[1:]:
-            op = own.get(term) or spare
-            assert op is not None
+        that are `fixed`; the operation that adds each, which is the one that did."""
+        added, end = dict(zip(self.terms, self.ops, strict=True)), self.ops[-1]
+        block, behind, value = end.parent, end.next_op, self.first
+        assert block is not None and behind is not None
+        users = [(use.operation, use.index) for use in end.results[0].uses]
+        for term in terms:
+            op = added[term]
             op.detach()
             block.insert_op_before(op, behind)
             op.operands = [value, term]
-            added[term], value = op, op.results[0]
+            value = op.results[0]
             _bring(term, op, fixed)
-        last = added[terms[-1]]
         for user, index in users:
-            user.operands[index] = last.results[0]
+            user.operands[index] = value
         return added
 
 
@@ -113,7 +107,7 @@ def order_sums(
 ) -> dict[Operation, Place]:
     """Let sums add what layers make one layer after the other, what else there is first; the places of the
     operations that then do so, in a stretch of this `number`. Operations that are `fixed` stay where they
-    are."""
+    are. A sum that begins with two terms of layers stays."""
     found = dict[Operation, Place]()
     for each in sums:
         terms = [each.first, *each.terms]
@@ -124,9 +118,11 @@ def order_sums(
                 layers[slot, term.index][layer] = term
         whole = [row for row in layers.values() if len(row) == count]
         inside = {term for row in whole for term in row.values()}
-        others = [term for term in terms if term not in inside]
-        if not whole or not others:
+        if each.first in inside and each.ops[0] not in fixed:
+            each = Sum(each.terms[0], each.ops, [each.first, *each.terms[1:]])
+        if not whole or each.first in inside:
             continue
+        others = [term for term in each.terms if term not in inside]
         added = each.ordered([*others, *(row[layer] for layer in range(count) for row in whole)], fixed)
         for row in whole:
             slot = number, len({place[0] for place in found.values()})

@@ -55,7 +55,7 @@ def test_terms_go_by_layer(order: Sequence[int]) -> None:
 
 
 def test_what_is_of_no_layer_comes_first() -> None:
-    _, ops, made = program(["tanh(x3)", "tanh(x0)", "tanh(x2)", "sin(x5)", "tanh(x1)"])
+    _, ops, made = program(["tanh(x3)", "sin(x5)", "tanh(x0)", "tanh(x2)", "tanh(x1)"])
     found = order_sums(sums_of(ops), places(made, 4), 4, 7, ())
     assert added(ops, found) == [0, 1, 2, 3]
     first = min(found, key=lambda op: found[op][1])
@@ -81,6 +81,7 @@ def test_what_a_term_is_made_of_stands_beside_it_unless_it_is_fixed() -> None:
     "terms",
     [
         ["tanh(x0)", "tanh(x1)", "tanh(x2)"],  # there is nothing to begin with
+        ["tanh(x0)", "tanh(x1)", "sin(e)", "tanh(x2)"],
         ["sin(e)", "tanh(x0)", "tanh(x2)"],  # of a layer there is no term
     ],
 )
@@ -89,6 +90,17 @@ def test_others_stay(terms: Sequence[str]) -> None:
     before = list(ops[0].parent.ops) if ops[0].parent else []
     assert not order_sums(sums_of(ops), places(made, 3), 3, 7, ())
     assert before == (list(ops[0].parent.ops) if ops[0].parent else [])
+
+
+def test_each_operation_adds_what_it_did() -> None:
+    """One that another stack has a place for stays where the sum begins."""
+    for fixed in (False, True):
+        _, ops, made = program(["tanh(x2)", "sin(e)", "tanh(x0)", "tanh(x1)"])
+        adds = [op for op in ops if op.name == "stablehlo.add"]
+        before = [op.operands[1].owner for op in adds]
+        found = order_sums(sums_of(ops), places(made, 3), 3, 7, adds if fixed else ())
+        assert bool(found) is not fixed
+        assert [op.operands[1].owner for op in adds] == (before if fixed else [made[2], *before[1:]])
 
 
 def test_a_sum_that_is_read_twice_ends() -> None:
