@@ -90,8 +90,9 @@ class Finder(Struct, dict=True):
         if of_arguments := self._beyond(ops, count, arguments):
             ops.update(of_arguments)
             self._know(ops)
-        number = len(self.stretches.repeats) + SUMS
-        for op, place in order_sums(sums, ops, count, number, self.taken | turns.keys()).items():
+        if self.taken:
+            return ops  # of several stacks the layers of one are ordered, so that those of each stay so
+        for op, place in order_sums(sums, ops, count, len(self.stretches.repeats) + SUMS, turns).items():
             self.relations[place[0]] = [MOVES] * len(op.operands)
             ops[op] = place
         return ops

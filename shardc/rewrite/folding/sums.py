@@ -118,7 +118,7 @@ def order_sums(
                 layers[slot, term.index][layer] = term
         whole = [row for row in layers.values() if len(row) == count]
         inside = {term for row in whole for term in row.values()}
-        if each.first in inside and each.ops[0] not in fixed:
+        if each.first in inside:
             each = Sum(each.terms[0], each.ops, [each.first, *each.terms[1:]])
         if not whole or each.first in inside:
             continue

@@ -88,6 +88,15 @@ def stacks(text: str) -> list[Folded]:
     return found
 
 
+def test_a_sum_is_ordered_for_one_stack() -> None:
+    """The other one stays whole if not all of its layers follow each other there."""
+    text = edited(step(24, CLIPPED, NORM, by_name=True), *((i, LONG) for i in range(12, 24)))
+    assert len(stacks(text)) == 1
+    whole, local, _ = stages(text, WORTH)
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), text)
+
+
 def test_layers_beside_a_sum_that_was_ordered_are_found_again() -> None:
     """What follows from the end of the sum is of no layer, though that stands in the last one."""
     module = read(step(12, CLIPPED, NORM, by_name=True), "layers.shard")

@@ -93,14 +93,12 @@ def test_others_stay(terms: Sequence[str]) -> None:
 
 
 def test_each_operation_adds_what_it_did() -> None:
-    """One that another stack has a place for stays where the sum begins."""
-    for fixed in (False, True):
-        _, ops, made = program(["tanh(x2)", "sin(e)", "tanh(x0)", "tanh(x1)"])
-        adds = [op for op in ops if op.name == "stablehlo.add"]
-        before = [op.operands[1].owner for op in adds]
-        found = order_sums(sums_of(ops), places(made, 3), 3, 7, adds if fixed else ())
-        assert bool(found) is not fixed
-        assert [op.operands[1].owner for op in adds] == (before if fixed else [made[2], *before[1:]])
+    """But for the first, which adds one of two."""
+    _, ops, made = program(["tanh(x2)", "sin(e)", "tanh(x0)", "tanh(x1)"])
+    adds = [op for op in ops if op.name == "stablehlo.add"]
+    before = [op.operands[1].owner for op in adds]
+    assert order_sums(sums_of(ops), places(made, 3), 3, 7, ())
+    assert [op.operands[1].owner for op in adds] == [made[2], *before[1:]]
 
 
 def test_a_sum_that_is_read_twice_ends() -> None:
