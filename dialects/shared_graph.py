@@ -80,6 +80,14 @@ class SharedGraph:
             warn(each.message, each.loc, each.hint)
         return types
 
+    def per_device(self) -> list[tuple[Node, VaryingTypes]]:
+        """The graph's per-device code in its order, and the types of each, without the warnings."""
+        with collecting():
+            found = self.varying()
+        functions = self.snapshot().graph.functions.values()
+        nodes = (node for function in functions for node in walk(function.body) if node.id in found)
+        return [(node, found[node.id]) for node in nodes]
+
     def noted(self, name: str) -> None:
         """The attribute `name`, a note of shardc's, has changed in the module: say so in the graph too."""
         if self._held is None:

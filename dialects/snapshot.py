@@ -29,6 +29,7 @@ from shardc.dialects.trees import INTERFACE, interface_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, own_mesh
 from shardc.graph.attrs import DotDims
+from shardc.graph.marks import LAYER
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated
@@ -39,9 +40,6 @@ DOC = "shardc.doc"
 
 ABOUT = "shardc.about"
 """The attribute of a module with what its author says of it."""
-
-LAYER = "shardc.layer"
-"""The attribute of an operation with the layer that it is of (rewrite/folding/places.py)."""
 
 
 class Snapshot(Struct):

@@ -41,11 +41,11 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
-from shardc.analysis.marks import REASON, TOGETHER
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node
+from shardc.graph.marks import REASON, TOGETHER
 from shardc.graph.program import own_attrs
 from shardc.layout import Axis
 from shardc.ops import spmd

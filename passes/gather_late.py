@@ -27,13 +27,12 @@ from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.loops import Constants, counted
-from shardc.analysis.marks import REASON
-from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import location_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, Region, walk
+from shardc.graph.marks import REASON
 from shardc.graph.program import own_attrs
 from shardc.ops import hlo, spmd
 from shardc.passes.graph_pass import GraphPass
@@ -67,19 +66,16 @@ class GatherLate(GraphPass):
 def _once(shared: SharedGraph, machine: Machine, gathers: list[Node]) -> Iterator[Node]:
     """Those of small stacks that are quicker gathered at once than a layer in each turn."""
     graph, asked = shared.snapshot().graph, {gather.id for gather in gathers}
-    with collecting():
-        known = shared.varying()
-    for function in graph.functions.values():
-        for code in (node for node in walk(function.body) if node.id in known):
-            inside = [node for node in walk(code.regions[0]) if node.id in asked]
-            axes = [axis for node in inside for axis in axes_of(node)]
-            stages = Stages(machine, known[code.id].parts.mesh, axes)
-            for gather in inside:
-                whole = wanted_of(graph, gather)
-                layer = replace(whole, shape=(1, *whole.shape[1:]))
-                small = LITTLE * whole.result_bytes <= machine.memory
-                if small and stages.seconds(whole) < _layers(graph, gather) * stages.seconds(layer):
-                    yield gather
+    for code, types in shared.per_device():
+        inside = [node for node in walk(code.regions[0]) if node.id in asked]
+        axes = [axis for node in inside for axis in axes_of(node)]
+        stages = Stages(machine, types.parts.mesh, axes)
+        for gather in inside:
+            whole = wanted_of(graph, gather)
+            layer = replace(whole, shape=(1, *whole.shape[1:]))
+            small = LITTLE * whole.result_bytes <= machine.memory
+            if small and stages.seconds(whole) < _layers(graph, gather) * stages.seconds(layer):
+                yield gather
 
 
 def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:

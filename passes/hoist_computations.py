@@ -34,9 +34,9 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.dialects.stablehlo.control_flow import WhileOp
 from shardc.graph import Graph, Node, walk
+from shardc.graph.marks import CALL
 from shardc.ops import Trait, find, has, hlo, op_of
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.outline import CALL
 
 _STAYS = (
     Trait.EFFECT,

@@ -40,11 +40,11 @@ from shardc.dialects.shardings import PARTIAL, SHARDING
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
 from shardc.dialects.stablehlo.calls import CompositeOp
+from shardc.graph.marks import CALL
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.known_branches import known_branch
 from shardc.rewrite.known_turns import known_turns
 
-CALL = "shardc.call"
 MOST = 100_000
 """How many operations a program may have once its calls are inlined."""
 DEEPEST = 1000

@@ -25,12 +25,12 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
+from shardc.graph.marks import CALL, FORM, LAYER, REASON
 from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
@@ -39,10 +39,6 @@ from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.numbers import is_number
-from shardc.rewrite.folding.places import LAYER
-
-FORM = "shardc.form"
-CALL = "shardc.call"
 
 
 @dataclass(frozen=True)

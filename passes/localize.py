@@ -32,7 +32,6 @@ from msgspec.structs import replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.analysis.text import sharded_text, title
 from shardc.check.communication import SAID
 from shardc.dialects.build import IRBuilder
@@ -43,6 +42,7 @@ from shardc.dialects.snapshot import Snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
 from shardc.graph import LETTERS, Node, Region
+from shardc.graph.marks import CALL, FORM, GLOBAL, GROUP, LAYER, PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.layout import Sharding, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy
 from shardc.passes.graph_pass import GraphPass
@@ -50,16 +50,15 @@ from shardc.planning.meshes import mesh_of
 from shardc.rewrite.recipes import RememberingLocalizer, hint, name_result
 
 KEPT = (
-    "shardc.call",
-    "shardc.group",
-    "shardc.layer",
+    CALL,
+    GROUP,
+    LAYER,
     REASON,
     LETTERS,
     PARTIAL_OVER,
     PARTIAL_KIND,
     SAID,
 )
-GLOBAL = "shardc.global"
 VALUES = "shardc.values"
 """Per result the number of a value in the snapshot of the module that came in, or -1."""
 
@@ -132,8 +131,8 @@ class _Localize:
     def at(self, node: Node) -> Generator[None]:
         """What is built for a node has its place, but not yet its name, and its notes."""
         notes = {key: node.attrs[key] for key in KEPT if key in node.attrs}
-        if "shardc.form" in node.attrs:
-            notes[REASON] = f"{title(node)} runs on blocks ({node.attrs['shardc.form']})"
+        if FORM in node.attrs:
+            notes[REASON] = f"{title(node)} runs on blocks ({node.attrs[FORM]})"
         with self.builder.at(node.loc.named(None)), self.builder.tagged(notes):
             yield
 

@@ -29,12 +29,13 @@ from xdsl.ir import Block, Operation
 
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph.marks import CALL
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.folding.functions import tell
 from shardc.rewrite.folding.numbers import lift_numbers
 from shardc.rewrite.library import is_library
-from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
+from shardc.rewrite.outline import Functions, manual_bodies, outputs
 
 Calls = Mapping[str, AbstractSet[str]]
 

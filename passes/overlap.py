@@ -24,12 +24,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 
-from shardc.analysis.marks import REASON
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, walk
+from shardc.graph.marks import REASON
 from shardc.layout import Axis, Mesh
 from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
@@ -64,13 +64,7 @@ class Overlap(GraphPass):
             return False
         snap = shared.snapshot()
         with collecting():
-            found = shared.varying()
-            bodies = [
-                _Body(self, snap, node, found[node.id])
-                for function in snap.graph.functions.values()
-                for node in walk(function.body)
-                if node.id in found
-            ]
+            bodies = [_Body(self, snap, node, types) for node, types in shared.per_device()]
             if any([body.run() for body in bodies]):
                 shared.drop()
                 shared.varying()

@@ -144,8 +144,7 @@ def prepare(module: ModuleOp, options: Options) -> bool:
 
 def across(options: Options) -> tuple[str, ...]:
     """The passes by option, of these options, that look across layers."""
-    asked = (entry for entry in PIPELINE if entry.by_option and entry.name in options)
-    return tuple(entry.name for entry in asked if not entry.layerwise)
+    return tuple(entry.name for entry in PIPELINE if entry.across and entry.name in options)
 
 
 def compute(module: ModuleOp, told: Callable[[Sequence[Any]], None] | None = None) -> None:

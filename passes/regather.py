@@ -31,16 +31,15 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from shardc.analysis.marks import REASON
 from shardc.analysis.text import title
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, Region, walk
+from shardc.graph.marks import REASON, RELEASE
 from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
 
-RELEASE = "shardc.release"  # NumPy's del; see backend/python/released.py
 GATHER = spmd.all_gather.name
 
 

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import StringAttr
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import walk
+from shardc.graph.marks import RELEASE
 from shardc.passes.graph_pass import GraphPass
-from shardc.passes.regather import RELEASE
 
 
 class Release(GraphPass):

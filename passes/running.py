@@ -46,6 +46,11 @@ class Entry(Struct, frozen=True):
     by_option: bool = False
     layerwise: bool = False
 
+    @property
+    def across(self) -> bool:
+        """Whether it looks across layers, at which collectives can wait for which."""
+        return self.by_option and not self.layerwise
+
     def load(self) -> type[GraphPass]:
         """Import the pass."""
         module = import_module(f"shardc.passes.{self.name.replace('-', '_')}")
@@ -69,13 +74,12 @@ class Run(Struct, frozen=True):
         """Run all, with few of many equal layers from FOLDING's first to its last. Where it is kept what
         those before OUTLINING make of a program with this skeleton, only the others run.
 
-        Most passes that are by option look across layers, at which collectives can wait for which: the layers
-        are put back before the first that does. Where layers that are equal have become unlike on the way,
-        those that are equal but for functions count as different; where none are, all layers go that way.
+        The layers are put back before the first pass that looks across them. Where layers that are equal have
+        become unlike on the way, those that are equal but for functions count as different; where none are,
+        all layers go that way.
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
-        looks = (place for place, entry in enumerate(entries) if entry.by_option and not entry.layerwise)
-        across = next(looks, None)
+        across = next((place for place, entry in enumerate(entries) if entry.across), None)
         unfolds, after = entries[after], after if across is None else across
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         unfold = partial(self._unfolding, entries[outlining:after], unfolds, across is None)

@@ -37,12 +37,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import pairs_attr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
 from shardc.forms.exchange import MASKED
+from shardc.graph.marks import REASON
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.ops.elementwise.kinds import kind
 from shardc.passes.graph_pass import GraphPass

@@ -29,10 +29,10 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph.marks import REASON
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import (

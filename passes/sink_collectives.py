@@ -20,9 +20,9 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph.marks import REASON
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 

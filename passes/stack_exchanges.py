@@ -26,7 +26,7 @@ it is in one piece, they are sent as one only on a machine whose latency takes l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -36,12 +36,12 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of, sends
-from shardc.analysis.marks import REASON, TOGETHER
+from shardc.analysis.loops import bodies
 from shardc.check.varying import VaryingTypes
-from shardc.diagnostics import collecting
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, Region, TensorType, walk
+from shardc.graph.marks import REASON, TOGETHER
 from shardc.graph.program import own_attrs
 from shardc.ops import spmd
 from shardc.passes.graph_pass import GraphPass
@@ -62,25 +62,17 @@ class StackExchanges(GraphPass):
         graph = shared.snapshot().graph
         if all(_few(graph, function.body) for function in graph.functions.values()):
             return False
-        with collecting():
-            known = shared.varying()
-        groups = [group for code in _code(graph, known) for group in self._worth_it(graph, code)]
+        codes = shared.per_device()
+        groups = [group for code, types in codes for group in self._worth_it(graph, code, types)]
         for group in groups:
             _move(shared.snapshot(), group)
         return bool(groups)
 
-    def _worth_it(self, graph: Graph, code: _Code) -> Iterator[_Group]:
+    def _worth_it(self, graph: Graph, code: Node, types: VaryingTypes) -> Iterator[_Group]:
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
-        stages = Stages(machine, code.types.parts.mesh) if machine and machine.has_latency else None
-        for region in code.regions:
-            yield from (g for g in _groups(graph, code.types, region, self.bytes) if _pays(graph, g, stages))
-
-
-class _Code(Struct, frozen=True):
-    """Per-device code: the types of its values, and its regions."""
-
-    types: VaryingTypes
-    regions: list[Region]
+        stages = Stages(machine, types.parts.mesh) if machine and machine.has_latency else None
+        for region in bodies(code.regions[0]):
+            yield from (g for g in _groups(graph, types, region, self.bytes) if _pays(graph, g, stages))
 
 
 class _Exchange(Struct, frozen=True):
@@ -104,16 +96,6 @@ def _few(graph: Graph, region: Region) -> bool:
     """Whether no two all-to-alls are of one type."""
     found = [graph.type(node.operands[0]) for node in walk(region) if node.name == spmd.all_to_all.name]
     return len(found) == len(set(found))
-
-
-def _code(graph: Graph, known: Mapping[int, VaryingTypes]) -> Iterator[_Code]:
-    """All of a module: bodies, and the bodies of the loops and branches in them."""
-    for function in graph.functions.values():
-        for node in walk(function.body):
-            if node.id in known:
-                (body,) = node.regions
-                inner = [region for each in walk(body) for region in each.regions]
-                yield _Code(known[node.id], [body, *inner])
 
 
 def _groups(graph: Graph, types: VaryingTypes, region: Region, most: int) -> list[_Group]:

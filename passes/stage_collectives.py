@@ -28,12 +28,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
-from shardc.analysis.marks import REASON, TOGETHER
-from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, TensorType, walk
+from shardc.graph.marks import REASON, TOGETHER
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
@@ -52,16 +51,11 @@ class StageCollectives(GraphPass):
     def rewrite(self, shared: SharedGraph) -> bool:
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
         snap, builder = shared.snapshot(), IRBuilder(shared.module)
-        with collecting():
-            found = shared.varying()
         changed = False
-        for function in snap.graph.functions.values():
-            for node in walk(function.body):
-                if node.id not in found:
-                    continue
-                stages = Stages(machine, found[node.id].parts.mesh, [*_named(node)])
-                for group in _groups(node.regions[0]):
-                    changed |= _Group(snap, builder, stages, group).write()
+        for node, types in shared.per_device():
+            stages = Stages(machine, types.parts.mesh, [*_named(node)])
+            for group in _groups(node.regions[0]):
+                changed |= _Group(snap, builder, stages, group).write()
         return changed
 
 

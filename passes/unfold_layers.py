@@ -24,12 +24,13 @@ from dataclasses import dataclass
 
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
 from shardc.rewrite.folding.functions import put, tell
 from shardc.rewrite.folding.notes import folded
 from shardc.rewrite.folding.numbers import drop_equal_numbers
-from shardc.rewrite.folding.places import LAYER, NOTED, OWN, TIMES
+from shardc.rewrite.folding.places import NOTED, OWN
 from shardc.rewrite.outline import Functions, manual_bodies
 
 

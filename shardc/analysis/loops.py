@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 from msgspec import Struct
 
 from shardc.graph.attrs import Dense
-from shardc.graph.program import Graph, Node, Region
-from shardc.ops import hlo, sdy
+from shardc.graph.program import Graph, Node, Region, walk
+from shardc.ops import Trait, has, hlo, sdy
 
 
 class Counted(Struct, frozen=True):
@@ -21,6 +22,14 @@ class Counted(Struct, frozen=True):
     @property
     def trips(self) -> int:
         return max(0, self.stop - self.start)
+
+
+def bodies(region: Region) -> Iterator[Region]:
+    """A region, and the bodies of the loops and branches in it."""
+    yield region
+    for node in walk(region):
+        if has(node.name, Trait.REGION):
+            yield from node.regions
 
 
 class Constants:

@@ -16,12 +16,11 @@ from typing import cast
 from msgspec import Struct
 
 from shardc.graph import Graph, Node, Region
+from shardc.graph.marks import CALL
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.ops import Trait, has, sdy
 from shardc.ops.change_origins import reduced_axes
-
-CALL = "shardc.call"
 
 Axes = tuple[Axis, ...]
 

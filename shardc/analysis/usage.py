@@ -6,8 +6,8 @@ from typing import cast
 
 from msgspec import Struct
 
-from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
+from shardc.graph.marks import EFFECT, GLOBAL
 from shardc.ops import Trait, has
 
 
@@ -42,7 +42,7 @@ def noted(region: Region) -> dict[int, str]:
     """The global types that `localize` noted, by value."""
     found: dict[int, str] = {}
     for node in walk(region):
-        texts = node.attrs.get("shardc.global")
+        texts = node.attrs.get(GLOBAL)
         if texts is not None:
             several = isinstance(texts, tuple)
             each = cast("tuple[object, ...]", texts) if several else (texts,) * len(node.results)

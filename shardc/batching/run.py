@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from shardc.batching.stacks import Stacks
 from shardc.diagnostics import ShardcError
-from shardc.gradients.forward import GROUP
 from shardc.gradients.recording import Writer
 from shardc.graph import Dense, Graph, Node, Region, TensorType, walk
+from shardc.graph.marks import GROUP
 from shardc.ops import find, hlo, op_of
 from shardc.ops.batches import batching_of
 from shardc.ops.batches.movement import behind

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
-from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
 from shardc.check.partials import natural_kind
 from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, SAME, State
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
+from shardc.graph.marks import PARTIAL_KIND, PARTIAL_OVER
 from shardc.layout import Axis
 from shardc.ops import op_of
 from shardc.ops.registry import rule_of

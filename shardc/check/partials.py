@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from shardc.analysis.marks import PARTIAL_KIND
 from shardc.graph import Graph, Node
+from shardc.graph.marks import PARTIAL_KIND
 from shardc.layout import Axis
 from shardc.layout.sharding import KINDS
 from shardc.ops import Trait, has, hlo, op_of

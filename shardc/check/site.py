@@ -11,6 +11,7 @@ from msgspec import Struct
 from shardc.check.state import SAME, AxisParts, State
 from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
+from shardc.graph.marks import GROUP
 from shardc.layout import Axis
 from shardc.ops import Trait, find, has, hlo, op_of
 
@@ -43,7 +44,7 @@ class CheckedOp(Struct, frozen=True, dict=True):
     @property
     def op_name(self) -> str:
         """What a program calls the operation: the function it is a part of, else its name without dialect."""
-        group = str(self.node.attrs.get("shardc.group", "")).partition("#")[0]
+        group = str(self.node.attrs.get(GROUP, "")).partition("#")[0]
         if self.node.name == hlo.reduce.name and not group:
             group = op_of(self.graph, self.node).combiner or ""
         return group or called(self.node.name)

@@ -18,6 +18,7 @@ from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
 from shardc.graph import Dense, Graph, Node, Region, TensorType, walk
 from shardc.graph.builder import Body, Builder
+from shardc.graph.marks import FORM
 from shardc.graph.program import own_attrs
 from shardc.layout import Mesh, Sharding, replicated
 from shardc.ops import Trait, combiners, has, hlo, op_of, sdy
@@ -102,7 +103,7 @@ class Localizer:
             combiners(node.regions[0], self.graph) if node.regions else (),
             tuple(value in self.zeros for value in node.operands),
         )
-        return form_named(node.name, str(node.attrs.get("shardc.form", "plain"))).build(site)
+        return form_named(node.name, str(node.attrs.get(FORM, "plain"))).build(site)
 
     def _body(self, region: Region, env: dict[int, Any]) -> Body:
         """The body of a loop or branch, which may use values from around it."""

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from shardc.analysis.usage import usage
 from shardc.gradients.backward import Backward
 from shardc.gradients.cotangents import zeros
-from shardc.gradients.forward import GROUP, Forward, shardings
+from shardc.gradients.forward import Forward, shardings
 from shardc.gradients.program import Program, derivative_of
 from shardc.gradients.recording import Recorder, Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region
+from shardc.graph.marks import GROUP
 from shardc.ops import OpDef, find, func, hlo, op_of, sdy
 from shardc.ops.derivative import Missing, Step
 from shardc.ops.derivatives.terms import Term

@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
-from shardc.gradients.forward import GROUP, Forward
+from shardc.gradients.forward import Forward
 from shardc.gradients.marks import STOP
 from shardc.gradients.program import Program, derivative_of
 from shardc.gradients.recording import Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region
+from shardc.graph.marks import GROUP
 from shardc.layout import Axis
 from shardc.ops import Trait, has, hlo, op_of
 from shardc.ops.derivative import Missing, Step, Summed

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from shardc.gradients.program import Program
 from shardc.gradients.recording import Writer
 from shardc.graph import Node, Region
+from shardc.graph.marks import GROUP
 from shardc.layout import Sharding
 from shardc.ops import sdy
-
-GROUP = "shardc.group"
 
 Special = Callable[["Forward", Node, dict[int, Any]], bool]
 """Builds an operation in its own way; False if the plain way will do."""

@@ -20,11 +20,10 @@ from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
-from shardc.analysis.marks import TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.snapshot import LAYER
 from shardc.graph import Node, walk
+from shardc.graph.marks import LAYER, TOGETHER
 from shardc.layout import Axis
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Combined, Machine

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
-from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
+from shardc.graph.marks import REASON, TOGETHER
 from shardc.layout import Axis, size_of
 from shardc.planning.machines import is_strided
 from shardc.report.executions import Executions, Run

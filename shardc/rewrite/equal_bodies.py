@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.nested import nested
+from shardc.graph.marks import REASON
 from shardc.ops import Trait, has, hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.outline import has_effect

@@ -16,10 +16,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.nested import nested
+from shardc.graph.marks import GROUP, REASON
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.outline import GROUP
 
 
 def merge_equal_groups(module: ModuleOp) -> bool:

@@ -6,16 +6,16 @@ those can go together, too, whose operands are the same on other devices.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from shardc.analysis.marks import REASON
-from shardc.analysis.phases import BEFORE, PHASES, Phase, phases
+from shardc.analysis.loops import bodies
+from shardc.analysis.phases import BEFORE, PHASES, phases
 from shardc.check.varying import VaryingTypes
-from shardc.diagnostics import collecting
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.forms.exchange import MASKED
-from shardc.graph import Graph, Node, Region, walk
-from shardc.ops import Trait, has, spmd
+from shardc.graph import Graph, Node, Region
+from shardc.graph.marks import REASON
+from shardc.ops import spmd
 from shardc.planning.machines import Combined, Joint, Machine, wanted_of
 from shardc.rewrite.combining import Candidate, best_splits, origins, split
 from shardc.rewrite.joined_collectives import JOINED
@@ -33,30 +33,23 @@ def is_joinable(node: Node) -> bool:
 
 
 class Joinable:
-    """The nodes of a region, the collectives among them, by place, and what each can be one with."""
+    """The nodes of a region, the collectives among them, by place, and what each can be one with.
 
-    def __init__(self, graph: Graph, types: VaryingTypes, joint: Joint, region: Region) -> None:
-        self.graph, self.types, self.joint, self.region = graph, types, joint, region
-        self.nodes = region.nodes
-        used: dict[int, int] = {}
-        for place, node in enumerate(self.nodes):
-            for value in operands(node):
-                used.setdefault(value, place)
-        self.places = [
-            place for place, node in enumerate(self.nodes) if is_joinable(node) and node.results[0] in used
-        ]
-        self.before: list[list[int]] = []
-        self.candidates: list[Candidate] = []
-        self.phases: list[Phase] = []
-        if not self.places:
-            return
+    used: the places of those, and where what each makes is needed first.
+    """
+
+    def __init__(
+        self, graph: Graph, types: VaryingTypes, joint: Joint, region: Region, used: Mapping[int, int]
+    ) -> None:
+        self.graph, self.types, self.joint = graph, types, joint
+        self.nodes, self.places = region.nodes, [*used]
         made = phases(region)
-        self.phases = [made.get(self.nodes[place].operands[0], BEFORE) for place in self.places]
+        self.phases = [made.get(self.nodes[place].operands[0], BEFORE) for place in used]
         self.before = needs(self.nodes)
-        for place, bits in zip(self.places, needed(self.before, self.places), strict=True):
+        self.candidates: list[Candidate] = []
+        for place, bits in zip(used, needed(self.before, self.places), strict=True):
             node = self.nodes[place]
-            wanted, first = wanted_of(graph, node), used[node.results[0]]
-            self.candidates.append(Candidate(wanted, self._kind(node), first, bits))
+            self.candidates.append(Candidate(wanted_of(graph, node), self._kind(node), used[place], bits))
 
     def split(self) -> None:
         """Count sums over several axes as some that are done one after the other, where more is one then."""
@@ -100,21 +93,21 @@ def joinable(shared: SharedGraph, machine: Machine | None, limit: int, least: in
     """Those of the per-device code's regions that have at least so many collectives, of which one has up to
     `limit` bytes, gathered."""
     graph = shared.snapshot().graph
-    with collecting():
-        found = shared.varying()
-    blocks: list[Joinable] = []
-    for function in graph.functions.values():
-        for node in walk(function.body):
-            if node.id in found:
-                types = found[node.id]
-                joint = Joint(types.parts.mesh, machine, limit)
-                blocks += (Joinable(graph, types, joint, region) for region in _regions(node.regions[0]))
-    return [block for block in blocks if len(block.candidates) >= least]
+    return [
+        Joinable(graph, types, joint, region, used)
+        for node, types in shared.per_device()
+        for joint in [Joint(types.parts.mesh, machine, limit)]
+        for region in bodies(node.regions[0])
+        if len(used := _used(region)) >= least
+    ]
 
 
-def _regions(body: Region) -> Iterator[Region]:
-    """A body, and the bodies of the loops and branches in it."""
-    yield body
-    for node in walk(body):
-        if has(node.name, Trait.REGION):
-            yield from node.regions
+def _used(region: Region) -> dict[int, int]:
+    """The places of a region's collectives that can be one with others, and for each that of the first node
+    that needs what it makes."""
+    first: dict[int, int] = {}
+    for place, node in enumerate(region.nodes):
+        for value in operands(node):
+            first.setdefault(value, place)
+    made = {place: node.results[0] for place, node in enumerate(region.nodes) if is_joinable(node)}
+    return {place: first[value] for place, value in made.items() if value in first}

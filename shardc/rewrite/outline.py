@@ -18,21 +18,18 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.analysis.marks import EFFECT, REASON
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
+from shardc.graph.marks import CALL, EFFECT, GLOBAL, GROUP, LAYER, REASON
 from shardc.layout import Axis
 from shardc.ops import Trait, has
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.folding.places import LAYER, OWN, note_places, places_of
+from shardc.rewrite.folding.places import OWN, note_places, places_of
 
-CALL = "shardc.call"
-GROUP = "shardc.group"
-GLOBAL = "shardc.global"
 _YES = IntegerAttr.from_bool(True)
 
 

@@ -14,11 +14,11 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from shardc.analysis.marks import PARTIAL_OVER
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.types import type_of
+from shardc.graph.marks import PARTIAL_OVER
 from shardc.ops import hlo
 from shardc.rewrite.constants import is_splat
 

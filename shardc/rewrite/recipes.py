@@ -21,10 +21,10 @@ from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
-from shardc.dialects.snapshot import LAYER
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Builder
+from shardc.graph.marks import LAYER
 from shardc.layout import Mesh, Sharding
 from shardc.ops import Trait, has
 

@@ -12,7 +12,6 @@ from typing import Any, cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.check.state import axis_named
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
@@ -21,13 +20,12 @@ from shardc.dialects.snapshot import Snapshot
 from shardc.forms.overlap import Cut, Product, RingTransfer, gathered, scattered
 from shardc.forms.ring import Ring
 from shardc.graph import LETTERS, Node, walk
+from shardc.graph.marks import CALL, GLOBAL, PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.graph.program import own_attrs
 from shardc.graph.types import UNKNOWN, TensorType, is_narrow
 from shardc.layout import Mesh, text_of
 from shardc.ops import hlo
 from shardc.planning.overlap.candidates import BlockOp, Candidate, Unsuitable, axes_of
-
-CALL, GLOBAL = "shardc.call", "shardc.global"
 
 RELAYOUTS = (hlo.reshape.name, hlo.transpose.name)
 """Done once, before a block goes around."""

@@ -24,7 +24,6 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from shardc.analysis.marks import PARTIAL_OVER
 from shardc.check.state import axis_named
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
@@ -32,6 +31,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import enclosing_mesh
 from shardc.graph import Node, identity, is_float, is_integer, walk
+from shardc.graph.marks import PARTIAL_OVER
 from shardc.ops import combiner, hlo, spmd
 from shardc.ops.extremes import picks_first_nan
 from shardc.rewrite.constants import is_splat

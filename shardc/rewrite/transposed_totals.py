@@ -23,8 +23,8 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.makers import made_by, owner
 from shardc.dialects.types import attr_of_type, type_of
+from shardc.graph.marks import GLOBAL
 from shardc.ops import hlo, spmd
-from shardc.rewrite.outline import GLOBAL
 
 _ALONG: dict[str, tuple[str, ...]] = {
     spmd.all_reduce.name: (),

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, pairs_of, title_of
-from shardc.analysis.marks import REASON, TOGETHER
 from shardc.analysis.text import readable
 from shardc.backend.python.expressions import Expr, raw
 from shardc.backend.python.mesh_text import axis_names
@@ -16,6 +15,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Term
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
+from shardc.graph.marks import REASON, TOGETHER
 from shardc.layout import size_of
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from shardc.analysis.marks import TOGETHER
 from shardc.backend.python import idiom
 from shardc.graph import Graph, Node, Region
+from shardc.graph.marks import TOGETHER
 from shardc.graph.program import own_attrs
 from shardc.ops import spmd
 

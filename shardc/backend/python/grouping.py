@@ -16,9 +16,9 @@ from msgspec import Struct
 from shardc.backend.python import group
 from shardc.backend.python.group import GROUPS
 from shardc.graph import Dense, Graph, Node, has_infinities
+from shardc.graph.marks import GROUP
 from shardc.ops import OpDef, chlo, combiner, hlo
 
-TAG = "shardc.group"
 _SILENT = {hlo.constant.name, hlo.broadcast_in_dim.name, hlo.reshape.name}
 
 
@@ -80,8 +80,8 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     """Groups all of whose nodes come one after another."""
     run: list[Node] = []
     for node in nodes:
-        tag = str(node.attrs.get(TAG, ""))
-        if not run or tag != run[-1].attrs[TAG]:
+        tag = str(node.attrs.get(GROUP, ""))
+        if not run or tag != run[-1].attrs[GROUP]:
             run = []
         if tag:
             run.append(node)
@@ -92,7 +92,7 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
 
 
 def _folded(graph: Graph, nodes: Sequence[Node], count: Mapping[int, int]) -> Node | None:
-    definition = GROUPS.get(str(nodes[-1].attrs[TAG]).partition("#")[0])
+    definition = GROUPS.get(str(nodes[-1].attrs[GROUP]).partition("#")[0])
     inner = [value for node in nodes[:-1] for value in node.results]
     used_inside = sum(v in set(inner) for node in nodes for v in node.operands)
     leaks = sum(count.get(value, 0) for value in inner) > used_inside

@@ -10,9 +10,7 @@ from shardc.backend.python.names import Names
 from shardc.backend.python.trace import Delete, Line
 from shardc.backend.python.writer import Writer
 from shardc.graph import Node
-
-RELEASE = "shardc.release"
-"""Notes on an operation that its result is not kept after its last use."""
+from shardc.graph.marks import RELEASE
 
 
 class Released:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from shardc.analysis.collectives import axes_of
-from shardc.analysis.marks import REASON
 from shardc.backend.python.collectives import collective, in_mesh_order
 from shardc.backend.python.expressions import Expr, call, list_of, raw, tuple_of
 from shardc.backend.python.names import quoted
@@ -13,6 +12,7 @@ from shardc.backend.shard.target import SHARD
 from shardc.backend.shard.text import sizes
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
+from shardc.graph.marks import REASON
 from shardc.ops import spmd
 
 

@@ -14,6 +14,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.check.partials import Paths, natural_kind
 from shardc.check.state import axis_named
 from shardc.graph import Graph, Node, Region, walk
+from shardc.graph.marks import PARTIAL_OVER
 from shardc.layout import Axis
 from shardc.ops import Trait, has, spmd
 
@@ -44,7 +45,7 @@ def _over(node: Node, mesh: EmittedMesh) -> tuple[Axis, ...]:
     """The axes over which a node says that its result is partial."""
     if node.name == spmd.as_partial.name:
         return axes_of(node)
-    texts = cast("tuple[str, ...]", node.attrs.get("shardc.partial_over", ()))
+    texts = cast("tuple[str, ...]", node.attrs.get(PARTIAL_OVER, ()))
     return tuple(axis_named(text, mesh.mesh) for text in texts)
 
 

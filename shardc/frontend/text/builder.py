@@ -15,6 +15,7 @@ from shardc.dialects.locations import locate, location_of
 from shardc.dialects.snapshot import ABOUT, DOC
 from shardc.dialects.trees import INTERFACE, attr_of_interface
 from shardc.dialects.types import attr_of_type
+from shardc.graph.marks import GROUP, PARTIAL_KIND, PARTIAL_OVER
 from shardc.graph.trees import Interface
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh
@@ -53,7 +54,7 @@ class SourceBuilder(IRBuilder):
         try:
             yield
             for op in self._recorded:
-                op.attributes["shardc.group"] = StringAttr(f"{label}/{len(self._recorded)}")
+                op.attributes[GROUP] = StringAttr(f"{label}/{len(self._recorded)}")
         finally:
             self._recorded = None
 
@@ -162,8 +163,8 @@ class SourceBuilder(IRBuilder):
             return False
         if not is_tensor_op(op.name):
             return False
-        op.attributes["shardc.partial_over"] = ArrayAttr([StringAttr(name) for name in over])
-        op.attributes["shardc.partial_kind"] = StringAttr(kind)
+        op.attributes[PARTIAL_OVER] = ArrayAttr([StringAttr(name) for name in over])
+        op.attributes[PARTIAL_KIND] = StringAttr(kind)
         return True
 
     def drop_marked(self, attribute: str) -> None:

@@ -11,10 +11,10 @@ from typing import cast
 from msgspec import Struct
 
 from shardc.analysis.loops import Constants, counted
-from shardc.analysis.marks import PARTIAL_OVER
 from shardc.analysis.text import title
 from shardc.forms.plain import SIZED
 from shardc.graph import Graph, Node, Region
+from shardc.graph.marks import PARTIAL_OVER
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, has, hlo, is_tensor_op, op_of, spmd
 from shardc.ops.registry import rule_of

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
+from shardc.graph.marks import TIMES
 from shardc.planning.machines import load
 from shardc.planning.program.costs.rates import FEMTO, Rates
-from shardc.planning.program.problem.canonical import TIMES
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.setup import count_work
 from shardc.planning.program.problem.variables import Variable

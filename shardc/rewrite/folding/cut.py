@@ -13,12 +13,13 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import ops_of
+from shardc.graph.marks import LAYER, TIMES
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
 from shardc.rewrite.folding.given import Kind
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
-from shardc.rewrite.folding.places import LAYER, NUMBERS, TIMES, Place, Slot, note_places
+from shardc.rewrite.folding.places import NUMBERS, Place, Slot, note_places
 from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of

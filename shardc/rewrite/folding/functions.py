@@ -25,17 +25,17 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.context import make_context
 from shardc.dialects.convert import python_of
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph.marks import CALL, GROUP, REASON
 from shardc.ops.elementwise.kinds import kind
 from shardc.rewrite.folding.notes import Folded, OwnFunction, Unlike, folded, has_own
 from shardc.rewrite.folding.places import OWN, Place, Slot, places_of
 from shardc.rewrite.folding.reads import copied
-from shardc.rewrite.outline import CALL, GROUP, group_number, renumber_groups
+from shardc.rewrite.outline import group_number, renumber_groups
 
 FEW = 4
 """One layer of so many may have functions of its own, at most."""

@@ -27,12 +27,12 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, TensorType
 from shardc.graph.any_number import is_any
+from shardc.graph.marks import CALL, LAYER
 from shardc.ops import hlo
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.places import (
     ALONE,
     FOLDED,
-    LAYER,
     NUMBERS,
     Place,
     Slot,
@@ -40,7 +40,7 @@ from shardc.rewrite.folding.places import (
     note_places,
     places_of,
 )
-from shardc.rewrite.outline import CALL, manual_bodies
+from shardc.rewrite.outline import manual_bodies
 
 
 def any_number(value: SSAValue) -> Hashable | None:

@@ -17,8 +17,8 @@ from msgspec import Struct
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation
 
-from shardc.analysis.marks import REASON
 from shardc.dialects.locations import locate, location_of
+from shardc.graph.marks import REASON
 from shardc.rewrite.folding.places import Slot
 
 _NUMBER = re.compile(r"(\d+)")

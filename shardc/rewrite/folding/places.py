@@ -19,12 +19,11 @@ from xdsl.ir import Attribute, Operation
 from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.convert import python_of
 from shardc.dialects.once import Once
-from shardc.dialects.snapshot import LAYER
+from shardc.graph.marks import LAYER
 
 FOLDED = "shardc.folded"
 """What the module says of the layers that it lacks, stack by stack (notes.py)."""
 
-TIMES = "shardc.times"
 
 OWN = "shardc.own"
 """On an operation of which a layer that is missing has another function: its slot (functions.py)."""

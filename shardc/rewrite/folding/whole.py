@@ -15,13 +15,14 @@ from shardc.dialects.nested import nested
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
+from shardc.graph.marks import GROUP
 from shardc.rewrite.folding.functions import Own, Owners
 from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
 from shardc.rewrite.folding.reads import copied, reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
-from shardc.rewrite.outline import GROUP, group_number
+from shardc.rewrite.outline import group_number
 
 
 def unfold(module: ModuleOp, notes: Folded) -> list[Own]:

@@ -11,13 +11,13 @@ from shardc.dialects.snapshot import snapshot
 from shardc.explain.show import plan_text
 from shardc.frontend.read import read as read_program
 from shardc.graph import Node, Op, TensorType
+from shardc.graph.marks import TIMES
 from shardc.ops import hlo, op_of
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load, shipped
 from shardc.planning.program import Plan, plan_program
 from shardc.planning.program.costs.fusion import moved, traffic
-from shardc.planning.program.problem.canonical import TIMES
 
 PAIRS = """
 mesh m[x=8]

@@ -12,6 +12,7 @@ from shardc.dialects.context import make_context
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.frontend.text import read
 from shardc.graph import Graph
+from shardc.graph.marks import LAYER
 from shardc.passes import insert_reshards
 from shardc.passes.pipeline import run_to
 from shardc.planning.effort import counting
@@ -19,7 +20,7 @@ from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program import plan_program
 from shardc.planning.program.costs.rates import Rates
-from shardc.planning.program.problem.canonical import LAYER, lines_of
+from shardc.planning.program.problem.canonical import lines_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.remembered import known, one_differs

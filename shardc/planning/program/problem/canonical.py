@@ -15,21 +15,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator
 
-from shardc.analysis.summed_copies import CALL
 from shardc.graph import Dense, Graph, Node, Op, Region
 from shardc.graph.any_number import is_any
+from shardc.graph.marks import CALL, GROUP, LAYER
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
 
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
-LAYER = "shardc.layer"
-"""A note of which layer an operation is: stack, stretch, step and layer, or several such."""
-
-GROUP = "shardc.group"
-"""A note of which call of which function is to be printed for an operation."""
-
-TIMES = "shardc.times"
-"""How many operations one stands for, where equal layers have been taken out."""
 
 
 def likeness(op: Op) -> Hashable:

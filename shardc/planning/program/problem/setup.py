@@ -15,6 +15,7 @@ from shardc.analysis.phases import BETWEEN, Context, phases
 from shardc.analysis.summed_copies import summed_copies
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import Function, Graph, Node, Op, Region
+from shardc.graph.marks import TIMES
 from shardc.layout import KINDS, Axis, Sharding, replicated, shared
 from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
@@ -22,7 +23,6 @@ from shardc.ops.rule import FactorRule, Kind
 from shardc.planning.program.costs.fusion import traffic
 from shardc.planning.program.costs.rates import OpWork, Rates
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
-from shardc.planning.program.problem.canonical import TIMES
 from shardc.planning.program.problem.changes import change
 from shardc.planning.program.problem.menu import menu_of
 from shardc.planning.program.problem.problem import Problem

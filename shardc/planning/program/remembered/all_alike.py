@@ -25,8 +25,9 @@ from msgspec.structs import replace
 
 from shardc.graph import Graph, Node, Region, captured
 from shardc.graph.compact import compact
+from shardc.graph.marks import LAYER, TIMES
 from shardc.ops import Trait, has, hlo, op_of
-from shardc.planning.program.problem.canonical import LAYER, TIMES, likeness
+from shardc.planning.program.problem.canonical import likeness
 from shardc.planning.program.remembered.layers_alike import NUMBERS, Layers, Slot, before_cut, together
 
 

@@ -18,8 +18,9 @@ from typing import cast
 from msgspec import Struct
 
 from shardc.graph import Graph, Node
+from shardc.graph.marks import TIMES
 from shardc.ops import op_of
-from shardc.planning.program.problem.canonical import TIMES, likeness
+from shardc.planning.program.problem.canonical import likeness
 
 NUMBERS = -1
 """The stretch of constants that layers have for themselves, which stay where they are read."""

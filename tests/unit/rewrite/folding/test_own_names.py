@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import StringAttr, f32
 from xdsl.dialects.test import TestOp as Op
 from xdsl.ir import Block, BlockArgument
 
-from shardc.analysis.marks import REASON
 from shardc.compilation import emit
 from shardc.dialects.locations import locate, location_of
+from shardc.graph.marks import REASON
 from shardc.graph.types import Location
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
