@@ -44,7 +44,6 @@ from shardc.dialects.sdy_attributes import (
 from shardc.dialects.shardings import (
     Meshes,
     attr_of,
-    axis_named,
     axis_of,
     per_value,
     sharding_of,
@@ -65,7 +64,7 @@ from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.dialects.types import attr_of_type
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import DTYPES, TensorType
-from shardc.layout import LayoutError, Mesh, Sharding
+from shardc.layout import LayoutError, Mesh, Sharding, axis_named
 
 # Reading
 

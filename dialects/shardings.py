@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 from shardc.dialects.arrays import is_array
 from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
-from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, text_of
+from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, axis_named, text_of
 from shardc.layout.mesh import MAX_DEVICES
 
 PARTIAL = "shardc.partial"
@@ -103,15 +103,6 @@ def axis_of(ref: AxisRef, mesh: Mesh) -> Axis:
     """The axis, or part of one, in `mesh`; LayoutError if it has none of that name."""
     full = mesh.axis(ref.name)
     return full if ref.size is None else Axis(ref.name, ref.size, ref.pre)
-
-
-def axis_named(text: str, mesh: Mesh) -> Axis:
-    """The axis that `x` or `x:(1)2` names."""
-    name, _, part = text.partition(":(")
-    pre, _, size = part.partition(")")
-    if part and not (pre.isdigit() and size.isdigit()):
-        raise LayoutError(f"{text} is no axis; write x or x:(1)2")
-    return axis_of(AxisRef(name, int(pre), int(size)) if part else AxisRef(name), mesh)
 
 
 def sharding_of(

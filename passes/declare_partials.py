@@ -26,7 +26,6 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.check.partials import Paths, natural_kind
-from shardc.check.state import axis_named
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
@@ -35,7 +34,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, walk
 from shardc.graph.marks import CALL, LAYER, PARTIAL_OVER
-from shardc.layout import Axis, merge, text_of
+from shardc.layout import Axis, axis_named, merge, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
 

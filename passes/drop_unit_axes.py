@@ -21,10 +21,10 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.op_attributes import spmd_axes
-from shardc.dialects.shardings import axis_named
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh
 from shardc.forms.site import INDEX, scalar
+from shardc.layout import axis_named
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 

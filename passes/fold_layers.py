@@ -36,15 +36,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from xdsl.dialects.func import FuncOp
 
 from shardc.dialects.nested import ops_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import note
+from shardc.rewrite.folding.notes import Folded, note
+
+if TYPE_CHECKING:
+    from shardc.rewrite.folding.cut import Cut
 
 WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
@@ -72,14 +76,31 @@ class FoldLayers(GraphPass):
         (function,) = functions
         if len(ops_of(function.body.block)) < self.worth:
             return False
-        from shardc.rewrite.folding.cut import cuts_of, folded
-
-        cuts = cuts_of(function, self.worth, self.functions)
-        if not cuts:
+        found = self._few(function)
+        if found is None:
             return False
-        note(shared.module, [cut.notes() for cut in cuts])
-        block.insert_op_before(folded(function, cuts), function)
+        cuts, notes, few = found
+        note(shared.module, notes)
+        block.insert_op_before(few, function)
         function.detach()
         if self.told is not None:
             self.told(cuts)
         return True
+
+    def _few(self, function: FuncOp) -> tuple[Sequence[Cut], Sequence[Folded], FuncOp] | None:
+        """The cuts through a function, what is noted of them, and the function without what goes."""
+        from shardc.rewrite.folding.apart import part_apart
+        from shardc.rewrite.folding.cut import cuts_of, folded
+        from shardc.rewrite.folding.parts import noted
+
+        with part_apart(function, self.functions) as part:
+            cuts = cuts_of(function, self.worth, self.functions)
+            own = None if part is None else noted(part, cuts)
+            if part is None or own is not None:
+                notes = [cut.notes() for cut in cuts]
+                if own is not None:
+                    number, said = own
+                    notes[number] = replace(notes[number], part=said)
+                return (cuts, notes, folded(function, cuts)) if cuts else None
+        cuts = cuts_of(function, self.worth, self.functions)
+        return (cuts, [cut.notes() for cut in cuts], folded(function, cuts)) if cuts else None

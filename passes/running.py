@@ -130,7 +130,7 @@ class Run(Struct, frozen=True):
         `outlines`; False where they are unlike, and the module is half rewritten."""
         try:
             self.plainly(entries)
-            self._one(unfolds.load()(**({} if outlines else {"outlines": False})))
+            self._one(unfolds.load()(**({} if outlines else {"outlines": False}), options=self.options))
         except Unlike:
             return False
         return True

@@ -20,15 +20,21 @@ have become unlike: then the program is compiled with all its layers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.diagnostics import collecting, pass_on
+from shardc.dialects.context import make_context
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
-from shardc.rewrite.folding.functions import put, tell
-from shardc.rewrite.folding.notes import folded
+from shardc.rewrite.folding.functions import Calls, put, tell
+from shardc.rewrite.folding.notes import folded, has_own
 from shardc.rewrite.folding.numbers import drop_equal_numbers
 from shardc.rewrite.folding.places import NOTED, OWN
 from shardc.rewrite.outline import Functions, manual_bodies
@@ -38,11 +44,13 @@ from shardc.rewrite.outline import Functions, manual_bodies
 class UnfoldLayers(GraphPass):
     """Put the layers back that the program is without.
 
-    Unless it `outlines`, no functions are made of what repeats then.
+    Unless it `outlines`, no functions are made of what repeats then. Parts of layers are compiled with the
+    `options`, pass by pass.
     """
 
     name = "unfold-layers"
     outlines: bool = True
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def rewrite(self, shared: SharedGraph) -> bool:
         stacks = folded(shared.module)
@@ -50,11 +58,15 @@ class UnfoldLayers(GraphPass):
             return False
         drop_equal_numbers(shared)
         tell(shared)
+        from shardc.rewrite.folding.owned import put_part
         from shardc.rewrite.folding.whole import unfold
 
-        owners = [own for s in reversed(stacks) if s.removed for own in unfold(shared.module, s)]
-        if owners:
-            put(shared.module, owners)
+        found = [unfold(shared.module, stack) for stack in reversed(stacks) if stack.removed]
+        if has_own(shared.module):
+            calls = Calls(shared.module)
+            for _, holders in found:
+                put_part(shared.module, holders, calls, self._compile)
+            put(calls, [own for owners, _ in found for own in owners])
         for name in NOTED:
             shared.module.attributes.pop(name, None)
         for op in nested([shared.module]):
@@ -66,3 +78,13 @@ class UnfoldLayers(GraphPass):
         for body in manual_bodies(shared.module) if self.outlines else ():
             outline(functions, body, calls=False)
         return True
+
+    def _compile(self, module: ModuleOp) -> None:
+        """Take the part of a layer to the stage local."""
+        from shardc.passes.pipeline import COMPUTING, READING, run_to
+
+        with collecting() as warnings:
+            context, options = make_context(), self.options
+            run_to(context, module, "collectives", options=options)
+            run_to(context, module, "local", "collectives", options, without=(*READING, COMPUTING))
+        pass_on(warnings)

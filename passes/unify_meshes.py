@@ -32,10 +32,10 @@ from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_collectives import CollectiveOp
 from shardc.dialects.sdy_refs import AxisRef, ShardingRef
-from shardc.dialects.shardings import PARTIAL, axis_named, axis_of, axis_ref
+from shardc.dialects.shardings import PARTIAL, axis_of, axis_ref
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh, module_meshes
-from shardc.layout import LayoutError, Mesh
+from shardc.layout import LayoutError, Mesh, axis_named
 from shardc.layout.axes import Axis, merge
 from shardc.layout.translate import translate
 from shardc.ops import Trait, has

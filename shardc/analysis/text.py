@@ -8,7 +8,7 @@ from functools import lru_cache
 from shardc.diagnostics import Location, place
 from shardc.graph.program import Node
 from shardc.graph.types import TensorType
-from shardc.layout import Dim, Sharding, text_of
+from shardc.layout import Axis, Dim, Mesh, Sharding, axis_named, text_of
 from shardc.ops import func
 
 
@@ -18,6 +18,25 @@ def sharded_text(type: TensorType, sharding: Sharding) -> str:
     sizes = ", ".join(dim_text(n, dim, sharding) for n, dim in zip(type.shape, sharding.dims, strict=True))
     partial = ", ".join(text_of(axis, sharding.mesh) for axis in sharding.unreduced)
     return f"{type.dtype}[{sizes}]" + (f" partial({sharding.kind}: {partial})" if partial else "")
+
+
+def sharding_said(text: str, mesh: Mesh) -> Sharding:
+    """The layout that sharded_text wrote. LayoutError if it is none on the mesh."""
+    sizes, _, partial = text.partition("[")[2].partition("]")
+    kind, _, names = partial.strip().removeprefix("partial(").removesuffix(")").partition(": ")
+    axes = [match["several"] or match["one"] or "" for match in _SPLIT.finditer(sizes)]
+    return Sharding(
+        mesh, tuple(Dim(_axes(each, mesh)) for each in axes), (), _axes(names, mesh), kind or "sum"
+    ).check()
+
+
+_AXIS = r"[^,()@]+(?::\(\d+\)\d+)?"
+_SPLIT = re.compile(rf"\d+(?:@(?:\((?P<several>{_AXIS}(?:, {_AXIS})+)\)|(?P<one>{_AXIS})))?(?:, |$)")
+"""A size, and the axes that split it."""
+
+
+def _axes(text: str, mesh: Mesh) -> tuple[Axis, ...]:
+    return tuple(axis_named(name, mesh) for name in text.split(", ")) if text else ()
 
 
 def dim_text(size: int, dim: Dim, sharding: Sharding) -> str:

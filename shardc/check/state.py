@@ -6,7 +6,6 @@ every sub-axis boundary that occurs in the code, so that sets of them can be com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -14,12 +13,10 @@ from msgspec import Struct
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Location, TensorType
-from shardc.layout import Axis, Mesh, merge, text_of
+from shardc.layout import Axis, Mesh, axis_named, merge, text_of
 
 REDUCERS = {"sum": "psum", "max": "pmax", "min": "pmin"}
 """What ends a partial result of a kind."""
-
-_PART = re.compile(r"(?P<name>[^:]+):\((?P<pre>\d+)\)(?P<size>\d+)")
 
 
 class State(Struct, frozen=True):
@@ -97,9 +94,3 @@ class AxisParts:
         said = [f"varies: {self.text(state.varies)}"] if state.varies else []
         said += [f"partial {state.kind}: {self.text(state.partial)}"] if state.partial else []
         return "; ".join(said) or "same"
-
-
-def axis_named(text: str, mesh: Mesh) -> Axis:
-    """The axis written x, or the part written x:(pre)size."""
-    part = _PART.fullmatch(text)
-    return Axis(part["name"], int(part["size"]), int(part["pre"])) if part else mesh.axis(text)

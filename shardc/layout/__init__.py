@@ -2,7 +2,16 @@
 
 from shardc.layout.axes import Axis, cut, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
-from shardc.layout.sharding import KINDS, Dim, Sharding, replicated, shared, text_of, unconstrained
+from shardc.layout.sharding import (
+    KINDS,
+    Dim,
+    Sharding,
+    axis_named,
+    replicated,
+    shared,
+    text_of,
+    unconstrained,
+)
 
 __all__ = [
     "KINDS",
@@ -11,6 +20,7 @@ __all__ = [
     "LayoutError",
     "Mesh",
     "Sharding",
+    "axis_named",
     "cut",
     "merge",
     "replicated",

@@ -157,6 +157,16 @@ def text_of(axis: Axis, mesh: Mesh) -> str:
     return axis.name if mesh.is_full(axis) else f"{axis.name}:({axis.pre}){axis.size}"
 
 
+def axis_named(text: str, mesh: Mesh) -> Axis:
+    """The axis that text_of wrote; LayoutError if the mesh has none of that name, or it is no text of one."""
+    name, _, part = text.partition(":(")
+    pre, _, size = part.partition(")")
+    if part and not (pre.isdigit() and size.isdigit()):
+        raise LayoutError(f"{text} is no axis; write x or x:(1)2")
+    full = mesh.axis(name)
+    return Axis(name, int(size), int(pre)) if part else full
+
+
 def _dim_text(dim: Dim, mesh: Mesh) -> str:
     names = [text_of(axis, mesh) for axis in dim.axes]
     body = names[0] if len(names) == 1 else f"({', '.join(names)})" if names else "-"

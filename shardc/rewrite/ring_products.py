@@ -12,7 +12,6 @@ from typing import Any, cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardc.check.state import axis_named
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate
@@ -23,7 +22,7 @@ from shardc.graph import LETTERS, Node, walk
 from shardc.graph.marks import CALL, GLOBAL, PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.graph.program import own_attrs
 from shardc.graph.types import UNKNOWN, TensorType, is_narrow
-from shardc.layout import Mesh, text_of
+from shardc.layout import Mesh, axis_named, text_of
 from shardc.ops import hlo
 from shardc.planning.overlap.candidates import BlockOp, Candidate, Unsuitable, axes_of
 

@@ -12,10 +12,9 @@ from typing import cast
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.check.partials import Paths, natural_kind
-from shardc.check.state import axis_named
 from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.marks import PARTIAL_OVER
-from shardc.layout import Axis
+from shardc.layout import Axis, axis_named
 from shardc.ops import Trait, has, spmd
 
 

@@ -155,6 +155,8 @@ class Edited:
             self.seen = None
 
     def _seen(self, module: ModuleOp, cuts: Sequence[Cut]) -> _Entry:
+        if any("part" in notes.data for notes in _stacks(module)):
+            raise KeyError("some operations of layers are not the program's")
         asked = cuts[0].stack.given.asked
         held = [
             (op, ((cut.stack_number, *slot), cut.shown(layer)), cut.goes(layer))

@@ -93,16 +93,18 @@ def slots_of(module: ModuleOp) -> set[Slot]:
 
 
 def _stacks(module: ModuleOp) -> list[Folded]:
-    return [stack for stack in folded(module) if stack.functions] if has_own(module) else []
+    found = folded(module) if has_own(module) else []
+    return [stack for stack in found if stack.functions or stack.part]
 
 
 def tell(shared: SharedGraph) -> None:
-    """Let the operations say so of which a layer that is missing has another. Unlike where comments name
-    one."""
+    """Let the operations say so of which a layer that is missing has another, and those by which its own part
+    is said. Unlike where comments name one."""
     stacks = _stacks(shared.module)
     slots = {(stack.stack, *each.slot) for stack in stacks for each in stack.functions}
-    examples = {(stack.stack, stack.cut - 1) for stack in stacks}
-    if not slots:
+    of_parts = {(stack.stack, *where.slot) for stack in stacks if stack.part for where in stack.part.asked}
+    examples = {(stack.stack, stack.cut - 1) for stack in stacks if stack.functions}
+    if not slots and not of_parts:
         return
     told, commented = list[Operation](), list[Operation]()
     for op in nested([shared.module]):
@@ -110,6 +112,8 @@ def tell(shared: SharedGraph) -> None:
         if len(places) == 1 and places[0][0] in slots and kind(op.name) is not None:
             op.attributes[OWN] = integers(places[0][0])
             told.append(op)
+        elif len(places) == 1 and places[0][0] in of_parts - slots:
+            op.attributes[OWN] = integers(places[0][0])
         if any((slot[0], layer) in examples for slot, layer in places):
             commented.append(op)
     shared.noted(OWN)
@@ -174,25 +178,45 @@ def _tags(op: Operation, functions: Mapping[str, FuncOp]) -> Iterator[Slot]:
             yield from _tags(functions[inner.callee.string_value()], functions)
 
 
-def put(module: ModuleOp, owners: Iterable[Own]) -> None:
+def put(calls: Calls, owners: Iterable[Own]) -> None:
     """Give layers their own functions; their calls become what they run. Unlike where comments name those
     that they had."""
-    functions, groups = callees(module), 1 + max(map(group_number, nested([module])))
     for each in owners:
-        waiting, names = [each.op], set[str]()
-        for op in waiting:
-            if isinstance(op, CallOp):
-                copies = _inlined(op, functions[op.callee.string_value()])
-                renumber_groups(copies, groups)
-                groups = 1 + max(groups, *map(group_number, nested(copies)))
-                waiting += copies
-            elif OWN in op.attributes:
-                name = each.names.get(cast("Slot", python_of(op.attributes[OWN])))
-                if name is not None:
-                    names.add(op.name)
-                    function = make_context().get_op(name)
-                    Rewriter.replace_op(op, [copied(op, op.operands, function)])
-        _check_comments(names, nested(waiting))
+        run, names = calls.run(each.op), set[str]()
+        for op in run:
+            name = (
+                each.names.get(cast("Slot", python_of(op.attributes[OWN]))) if OWN in op.attributes else None
+            )
+            if name is not None and op.parent is not None:
+                names.add(op.name)
+                function = make_context().get_op(name)
+                Rewriter.replace_op(op, [copied(op, op.operands, function)])
+        _check_comments(names, nested(run))
+
+
+class Calls:
+    """The calls of a module that become what they run."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.functions = callees(module)
+        self.groups = 1 + max(map(group_number, nested([module])))
+        self.known: dict[Operation, list[Operation]] = {}
+
+    def run(self, op: Operation) -> list[Operation]:
+        """What an operation runs: itself, or what is in its place from now on."""
+        if op not in self.known:
+            self.known[op] = [*self._run(op)]
+        return self.known[op]
+
+    def _run(self, op: Operation) -> Iterator[Operation]:
+        if not isinstance(op, CallOp):
+            yield op
+            return
+        copies = _inlined(op, self.functions[op.callee.string_value()])
+        renumber_groups(copies, self.groups)
+        self.groups = 1 + max(self.groups, *map(group_number, nested(copies)))
+        for copy in copies:
+            yield from self._run(copy)
 
 
 def _inlined(call: CallOp, function: FuncOp) -> list[Operation]:

@@ -56,7 +56,7 @@ from shardc.rewrite.kept_module import (
     written,
 )
 
-_ELSEWHERE = ("function", "locations", "names", "numbers", "functions")
+_ELSEWHERE = ("function", "locations", "names", "numbers", "functions", "part")
 """What a folded module says of the whole one that only unfold-layers asks for."""
 
 

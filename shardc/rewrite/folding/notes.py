@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, json
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -32,6 +32,46 @@ class OwnFunction(Struct, frozen=True):
     name: str
 
 
+class Where(Struct, frozen=True):
+    """The operation of this name of a layer, and which operand of it: -1 for what it makes."""
+
+    slot: tuple[int, ...]
+    layer: int
+    name: str
+    operand: int = -1
+
+
+class Input(Struct, frozen=True):
+    """What a part reads: an argument of the whole program, or what the operations `ways` read, which is
+    `made` by one of a layer, or by one of this `name` that is of none."""
+
+    argument: int = -1
+    ways: tuple[Where, ...] = ()
+    made: Where | None = None
+    name: str = ""
+
+
+class OwnPart(Struct, frozen=True):
+    """What layers have for themselves (parts.py): its function, as it is kept, what its arguments are, the
+    values that give way to its results, and what reads each of those."""
+
+    function: dict[str, Any]
+    arguments: tuple[Input, ...]
+    results: tuple[Where, ...]
+    readers: tuple[tuple[Where, ...], ...]
+
+    @property
+    def inside(self) -> list[Where]:
+        """The operations that must be there, not in a function."""
+        return [*self.results, *(way for each in self.arguments for way in each.ways)]
+
+    @property
+    def asked(self) -> list[Where]:
+        """All operations by which the part is said."""
+        made = (each.made for each in self.arguments if each.made is not None)
+        return [*self.inside, *made, *(where for some in self.readers for where in some)]
+
+
 class Unlike(Exception):
     """The layers around the cut differ, so nobody knows what those between them are."""
 
@@ -44,7 +84,8 @@ class Folded(Struct, frozen=True):
     folded program's arguments (the slot, then the layer; empty where it belongs to none). `function` has the
     properties of the whole program's function, `locations` and `names` are those of its arguments. `numbers`
     are, for each slot of constants that layers have for themselves (numbers.py), those of layer `cut` - 1 and
-    of all up to the next that is there; `functions` those that layers which are missing have for themselves.
+    of all up to the next that is there; `functions` those that layers which are missing have for themselves,
+    and `part` what else such have (parts.py).
     """
 
     stack: int
@@ -59,6 +100,7 @@ class Folded(Struct, frozen=True):
     names: ArrayAttr[StringAttr]
     numbers: ArrayAttr[Attribute]
     functions: tuple[OwnFunction, ...] = ()
+    part: OwnPart | None = None
 
     def written(self) -> DictionaryAttr:
         """What is noted on the module."""
@@ -78,6 +120,7 @@ class Folded(Struct, frozen=True):
                 "names": self.names,
                 **({"numbers": self.numbers} if len(self.numbers) else {}),
                 **({"functions": written_functions(self.functions)} if self.functions else {}),
+                **({"part": StringAttr(json.encode(self.part).decode())} if self.part else {}),
             }
         )
 
@@ -102,9 +145,9 @@ def folded(module: ModuleOp) -> list[Folded]:
 
 
 def has_own(module: ModuleOp) -> bool:
-    """Whether some layer that a folded module is without has functions of its own."""
+    """Whether some layer that a folded module is without has functions or a part of its own."""
     notes = cast("ArrayAttr[DictionaryAttr]", module.attributes.get(FOLDED, ArrayAttr[Attribute]([])))
-    return any("functions" in each.data for each in notes)
+    return any(name in each.data for each in notes for name in ("functions", "part"))
 
 
 _READ = ("reach", "cut", "removed", "arguments", "results", "places")
@@ -128,6 +171,7 @@ def _read(stack: int, held: Mapping[str, Attribute]) -> Folded:
         cast("ArrayAttr[StringAttr]", held["names"]),
         cast("ArrayAttr[Attribute]", held.get("numbers", ArrayAttr[Attribute]([]))),
         _read_functions(held.get("functions", ArrayAttr[Attribute]([]))),
+        json.decode(cast("StringAttr", held["part"]).data, type=OwnPart) if "part" in held else None,
     )
 
 

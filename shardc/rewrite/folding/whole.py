@@ -17,6 +17,7 @@ from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
 from shardc.graph.marks import GROUP
 from shardc.rewrite.folding.functions import Own, Owners
+from shardc.rewrite.folding.located import Holders
 from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
@@ -25,9 +26,9 @@ from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
 from shardc.rewrite.outline import group_number
 
 
-def unfold(module: ModuleOp, notes: Folded) -> list[Own]:
+def unfold(module: ModuleOp, notes: Folded) -> tuple[list[Own], Holders]:
     """Put back the layers of a stack that a module's per-device program is without; what of them is to have
-    its own functions.
+    its own functions, and by what its own part is said.
 
     Unlike if nobody knows what they are; the module is then half rewritten.
     """
@@ -37,7 +38,8 @@ def unfold(module: ModuleOp, notes: Folded) -> list[Own]:
         raise Unlike("there is more than per-device code")
     layers = Layers(inner.body.block, notes, inner.body.block.args)
     owners = Owners(module, notes.stack, notes.functions)
-    body = _Body(layers, owners).block()
+    holders = Holders(notes.stack, notes.part)
+    body = _Body(layers, owners, holders).block()
     block = _arguments(function.body.block, notes)
     made = ManualComputationOp.create(
         operands=list(block.args),
@@ -53,7 +55,7 @@ def unfold(module: ModuleOp, notes: Folded) -> list[Own]:
     )
     block.add_ops([made, ReturnOp(*made.results)])
     _sign(function, notes, block)
-    return owners.found
+    return owners.found, holders
 
 
 def _arguments(old: Block, notes: Folded) -> Block:
@@ -68,8 +70,8 @@ def _arguments(old: Block, notes: Folded) -> Block:
 class _Body:
     """The per-device operations of the whole program."""
 
-    def __init__(self, layers: Layers, owners: Owners) -> None:
-        self.layers, self.notes, self.owners = layers, layers.notes, owners
+    def __init__(self, layers: Layers, owners: Owners, holders: Holders) -> None:
+        self.layers, self.notes, self.owners, self.holders = layers, layers.notes, owners, holders
         old = layers.block
         self.new = _arguments(old, self.notes)
         self.arguments: dict[SSAValue, SSAValue] = {}
@@ -124,7 +126,9 @@ class _Body:
         if at is not None:
             first = self.layers.new(at[1]) if layer is None else layer
             self.made[at[0], first] = op
-            self.owners.look(op, [(slot, first + further) for slot, further in at[0][0]])
+            slots = [(slot, first + further) for slot, further in at[0][0]]
+            self.owners.look(op, slots)
+            self.holders.look(op, slots)
 
     def _find(self, value: SSAValue, read: Read | None, layer: int) -> SSAValue:
         """What stands for a value that was read; in a layer of the whole program, if it is of one."""

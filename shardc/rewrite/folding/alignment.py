@@ -1,0 +1,220 @@
+"""What a layer has in place of what the others have, where the sequence of operations breaks off.
+
+Operations are counted as if every layer were as the others: where one has something else, the places there
+are those of the layers beside it. An operation of its own that is of the same kind and reads the same takes
+such a place; the others take none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import cast
+
+from msgspec import Struct
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from shardc.graph.repeats import Repeat, repeats
+from shardc.ops import hlo
+from shardc.rewrite.alike import Alike
+from shardc.rewrite.constants import splat_of, value_of
+from shardc.rewrite.folding.numbers import any_number
+from shardc.rewrite.folding.skeleton import FunctionNames
+
+LEAST = 8
+"""Operations that repeat, at least."""
+
+NEAR = 64
+"""Which of so many operations before it made what an operation reads is part of what repeats."""
+
+MOST = 100
+"""Operations that differ, at most: of more the layer is one of another kind."""
+
+Expected = tuple[int, int] | SSAValue | None
+"""What an operation of a layer is to read: the result of which place, or the same value as in other layers;
+None where that is something of its own, or not known."""
+
+
+class Gap(Struct, frozen=True):
+    """Between operations `start` and `end` stands what is not as in other layers, where these have `count`
+    operations every `period`; `shift`: the places before it that there are more than operations."""
+
+    start: int
+    end: int
+    count: int
+    period: int
+    shift: int
+
+    @property
+    def place(self) -> int:
+        return self.start + self.shift
+
+    @property
+    def after(self) -> int:
+        """The place of the operation that follows."""
+        return self.place + self.count
+
+
+class Alignment:
+    """The operations of a block by place, and those that have none."""
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        alike, names = Alike(lambda name: name.startswith("shardc.")), FunctionNames()
+        self.steps = [op for op in ops if op.name != hlo.constant.name]
+        index = {op: number for number, op in enumerate(self.steps)}
+        self.kinds = [alike.kind(op) for op in self.steps]
+        self.stretches: list[tuple[int, int, int]] = []
+        """Of what repeats but for gaps the first place, the one behind the last, and the period."""
+        self.joined = False
+        self.gaps = [*self._gaps(index, names)]
+        self.op: list[Operation | None] = []
+        self.place: dict[Operation, int] = {}
+        self._lay()
+        self.apart = {op for gap in self.gaps for op in self.steps[gap.start : gap.end]} - self.place.keys()
+
+    def _gaps(self, index: Mapping[Operation, int], names: FunctionNames) -> Iterator[Gap]:
+        numbers: dict[Hashable, int] = {}
+        near = [
+            numbers.setdefault((_named(kind, names(op)), *_near(op, index)), len(numbers))
+            for op, kind in zip(self.steps, self.kinds, strict=True)
+        ]
+        shift, found = 0, repeats(near, LEAST)
+        for one, two in pairwise([*found, None]):
+            assert one is not None
+            if not self.joined:
+                self.stretches.append((one.start + shift, one.stop + shift, one.period))
+            count = None if two is None else _count(near, one, two)
+            self.joined = count is not None
+            if two is not None and count is not None:
+                yield Gap(one.stop, two.start, count, one.period, shift)
+                shift += count - (two.start - one.stop)
+                start, _, period = self.stretches[-1]
+                self.stretches[-1] = start, two.stop + shift, period
+
+    def _lay(self) -> None:
+        """Give operations their places."""
+        at = 0
+        for gap in self.gaps:
+            self._put(self.steps[at : gap.start])
+            usual = [*range(gap.start - gap.period, gap.start - gap.period + gap.count)]
+            own = [*range(gap.start, gap.end)]
+            pair = [self.kinds[n] for n in usual], [self.kinds[n] for n in own]
+            row: list[Operation | None] = [None] * gap.count
+            for here, there, size in SequenceMatcher(None, *pair, autojunk=False).get_matching_blocks():
+                row[here : here + size] = self.steps[gap.start + there : gap.start + there + size]
+            self._put(row)
+            at = gap.end
+        self._put(self.steps[at:])
+
+    def _put(self, row: Iterable[Operation | None]) -> None:
+        for op in row:
+            if op is not None:
+                self.place[op] = len(self.op)
+            self.op.append(op)
+
+    # What is the same but for what it reads
+
+    def compare(self) -> None:
+        """Take operations out of their places that read otherwise than those of other layers."""
+        waiting = {*self.beside()}
+        while waiting and len(self.apart) <= MOST:
+            moved = [op for op in waiting if op in self.place and not self._reads_alike(op)]
+            for op in moved:
+                self.op[self.place.pop(op)] = None
+                self.apart.add(op)
+            waiting = {*self._readers(moved)}
+
+    def beside(self) -> Iterator[Operation]:
+        """The operations that may read otherwise than those of other layers: in gaps, of a layer behind each,
+        and all that read what those in gaps make, or those without a place."""
+        for gap in self.gaps:
+            inside, behind = self.op[gap.place : gap.after], self.op[gap.after : gap.after + gap.period]
+            yield from (op for op in (*inside, *behind) if op is not None)
+            yield from self._readers(op for op in inside if op is not None)
+        yield from self._readers(self.apart)
+
+    def _readers(self, ops: Iterable[Operation]) -> Iterator[Operation]:
+        return (use.operation for op in ops for value in op.results for use in value.uses)
+
+    def _reads_alike(self, op: Operation) -> bool:
+        """Whether an operation reads what it would in other layers, or what stands for it."""
+        usual = self.usual(self.place[op])
+        return usual is None or all(
+            self._is_alike(self.place[op], number, value, usual.operands[number])
+            for number, value in enumerate(op.operands)
+        )
+
+    def _is_alike(self, place: int, operand: int, value: SSAValue, usual: SSAValue) -> bool:
+        expected = self.expected(place, operand)
+        if not isinstance(expected, tuple):
+            return _may_be(value, usual) and not (isinstance(value, OpResult) and value.op in self.apart)
+        there, result = expected
+        other = self.op[there] if there < len(self.op) else None
+        return splat_of(usual) is None if other is None else value is other.results[result]
+
+    # What others do
+
+    def usual(self, place: int) -> Operation | None:
+        """The operation of another layer that stands where one of this place would."""
+        pair = self._pair(place)
+        return None if pair is None else pair[0]
+
+    def expected(self, place: int, operand: int) -> Expected:
+        """What the operation of a place would read if its layer were as others."""
+        pair = self._pair(place)
+        if pair is None or operand >= len(pair[0].operands):
+            return None
+        one, two = (op.operands[operand] for op in pair)
+        if one is two:
+            return one
+        if isinstance(one, OpResult) and isinstance(two, OpResult) and one.index == two.index:
+            here, there = self.place.get(one.op), self.place.get(two.op)
+            return None if here is None or there is None else (2 * here - there, one.index)
+        return None
+
+    def _pair(self, place: int) -> tuple[Operation, Operation] | None:
+        """The operations of the layer beside it and the next one."""
+        start, stop, period = next((s for s in self.stretches if s[0] <= place < s[1]), (0, 0, 0))
+        behind = any(gap.after <= place < gap.after + gap.period for gap in self.gaps)
+        for by in (period, -period) if behind else (-period, period):
+            if start <= place + 2 * by < stop:
+                one, two = self.op[place + by], self.op[place + 2 * by]
+                if one is not None and two is not None:
+                    return one, two
+        return None
+
+
+def _may_be(one: SSAValue, other: SSAValue) -> bool:
+    """Whether layers may differ in which of two values they read, as far as these are constants."""
+    pair = [v.op for v in (one, other) if isinstance(v, OpResult) and v.op.name == hlo.constant.name]
+    if len(pair) < 2:
+        return not pair
+    number = any_number(one)
+    return value_of(pair[0]) == value_of(pair[1]) or (number is not None and number == any_number(other))
+
+
+def _named(kind: Hashable, name: str) -> Hashable:
+    """A kind of operations under another name."""
+    named, *rest = cast("tuple[Hashable, ...]", kind)
+    return (name, *rest) if isinstance(named, str) else kind
+
+
+def _near(op: Operation, index: Mapping[Operation, int]) -> Iterator[int | None]:
+    """How far before it what it reads is made, where that is near."""
+    here = index[op]
+    for value in op.operands:
+        there = index.get(value.op) if isinstance(value, OpResult) else None
+        yield here - there if there is not None and here - there <= NEAR else None
+
+
+def _count(kinds: Sequence[int], one: Repeat, two: Repeat) -> int | None:
+    """How many operations of a layer are missing between two stretches; None if these have other layers."""
+    period, between = one.period, two.start - one.stop
+    if two.period != period or not 0 <= between <= 2 * period:
+        return None
+    word, following = kinds[one.stop - period : one.stop], kinds[two.start : two.start + period]
+    found = [n for n in range(period) if following == [*word[n:], *word[:n]]]
+    if not found:
+        return None
+    return period if found[0] == 0 and 2 * between > period else found[0]
