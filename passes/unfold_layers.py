@@ -26,7 +26,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.diagnostics import collecting, pass_on
+from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
@@ -34,7 +34,7 @@ from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
 from shardc.rewrite.folding.functions import Calls, put, tell
-from shardc.rewrite.folding.notes import folded, has_own
+from shardc.rewrite.folding.notes import Unlike, folded, has_own
 from shardc.rewrite.folding.numbers import drop_equal_numbers
 from shardc.rewrite.folding.places import NOTED, OWN
 from shardc.rewrite.outline import Functions, manual_bodies
@@ -83,8 +83,9 @@ class UnfoldLayers(GraphPass):
         """Take the part of a layer to the stage local."""
         from shardc.passes.pipeline import COMPUTING, READING, run_to
 
-        with collecting() as warnings:
-            context, options = make_context(), self.options
+        context, options = make_context(), self.options
+        try:
             run_to(context, module, "collectives", options=options)
             run_to(context, module, "local", "collectives", options, without=(*READING, COMPUTING))
-        pass_on(warnings)
+        except ShardcError as error:  # who has all of the layer says it better
+            raise Unlike(str(error)) from None

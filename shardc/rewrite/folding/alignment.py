@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import cast
 
 from msgspec import Struct
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
@@ -32,8 +32,8 @@ MOST = 100
 """Operations that differ, at most: of more the layer is one of another kind."""
 
 Expected = tuple[int, int] | SSAValue | None
-"""What an operation of a layer is to read: the result of which place, or the same value as in other layers;
-None where that is something of its own, or not known."""
+"""What an operation of a layer is to read: the result of which place, the same value as in other layers, or
+an argument, if these follow each other as layers do. None where that is not known."""
 
 
 class Gap(Struct, frozen=True):
@@ -63,7 +63,7 @@ class Alignment:
         alike, names = Alike(lambda name: name.startswith("shardc.")), FunctionNames()
         self.steps = [op for op in ops if op.name != hlo.constant.name]
         index = {op: number for number, op in enumerate(self.steps)}
-        self.kinds = [alike.kind(op) for op in self.steps]
+        self.kind = {op: alike.kind(op) for op in self.steps}
         self.stretches: list[tuple[int, int, int]] = []
         """Of what repeats but for gaps the first place, the one behind the last, and the period."""
         self.joined = False
@@ -77,18 +77,19 @@ class Alignment:
         numbers: dict[Hashable, int] = {}
         near = [
             numbers.setdefault((_named(kind, names(op)), *_near(op, index)), len(numbers))
-            for op, kind in zip(self.steps, self.kinds, strict=True)
+            for op, kind in self.kind.items()
         ]
         shift, found = 0, repeats(near, LEAST)
         for one, two in pairwise([*found, None]):
             assert one is not None
             if not self.joined:
                 self.stretches.append((one.start + shift, one.stop + shift, one.period))
-            count = None if two is None else _count(near, one, two)
-            self.joined = count is not None
-            if two is not None and count is not None:
-                yield Gap(one.stop, two.start, count, one.period, shift)
-                shift += count - (two.start - one.stop)
+            between = None if two is None else _between(near, one, two)
+            self.joined = between is not None
+            if two is not None and between is not None:
+                end, count = between
+                yield Gap(one.stop, end, count, one.period, shift)
+                shift += count - (end - one.stop)
                 start, _, period = self.stretches[-1]
                 self.stretches[-1] = start, two.stop + shift, period
 
@@ -97,11 +98,11 @@ class Alignment:
         at = 0
         for gap in self.gaps:
             self._put(self.steps[at : gap.start])
-            usual = [*range(gap.start - gap.period, gap.start - gap.period + gap.count)]
-            own = [*range(gap.start, gap.end)]
-            pair = [self.kinds[n] for n in usual], [self.kinds[n] for n in own]
+            before = gap.start - gap.period
+            usual = [self.kind[op] for op in self.steps[before : before + gap.count]]
+            own = [self.kind[op] for op in self.steps[gap.start : gap.end]]
             row: list[Operation | None] = [None] * gap.count
-            for here, there, size in SequenceMatcher(None, *pair, autojunk=False).get_matching_blocks():
+            for here, there, size in SequenceMatcher(None, usual, own, autojunk=False).get_matching_blocks():
                 row[here : here + size] = self.steps[gap.start + there : gap.start + there + size]
             self._put(row)
             at = gap.end
@@ -119,39 +120,53 @@ class Alignment:
         """Take operations out of their places that read otherwise than those of other layers."""
         waiting = {*self.beside()}
         while waiting and len(self.apart) <= MOST:
-            moved = [op for op in waiting if op in self.place and not self._reads_alike(op)]
+            moved = self._otherwise(sorted(waiting & self.place.keys(), key=self.place.__getitem__))
             for op in moved:
                 self.op[self.place.pop(op)] = None
                 self.apart.add(op)
             waiting = {*self._readers(moved)}
 
+    def _otherwise(self, ops: Sequence[Operation]) -> list[Operation]:
+        """Those of some operations that read otherwise; in place of several that would read what one makes,
+        which all that reads it in truth is apart, that one."""
+        instead: dict[Operation | None, list[Operation]] = {}
+        for op in ops:
+            for number, value in enumerate(op.operands):
+                if not self._is_alike(op, number, value):
+                    expected = self.expected(self.place[op], number)
+                    other = self.op[expected[0]] if isinstance(expected, tuple) else None
+                    instead.setdefault(other, []).append(op)
+        found = dict[Operation, None]()
+        for other, some in instead.items():
+            one = other is not None and len(some) > 1 and {*self._readers([other])} <= self.apart
+            found.update(dict.fromkeys([other] if one and other is not None else some))
+        return [*found]
+
     def beside(self) -> Iterator[Operation]:
-        """The operations that may read otherwise than those of other layers: in gaps, of a layer behind each,
-        and all that read what those in gaps make, or those without a place."""
+        """The operations that may read otherwise than those of other layers: in gaps, of a layer before and
+        behind each, and all that read what those in gaps make, or those without a place."""
         for gap in self.gaps:
-            inside, behind = self.op[gap.place : gap.after], self.op[gap.after : gap.after + gap.period]
-            yield from (op for op in (*inside, *behind) if op is not None)
+            around = self.op[max(0, gap.place - gap.period) : gap.after + gap.period]
+            yield from (op for op in around if op is not None)
+            inside = self.op[gap.place : gap.after]
             yield from self._readers(op for op in inside if op is not None)
         yield from self._readers(self.apart)
 
     def _readers(self, ops: Iterable[Operation]) -> Iterator[Operation]:
         return (use.operation for op in ops for value in op.results for use in value.uses)
 
-    def _reads_alike(self, op: Operation) -> bool:
+    def _is_alike(self, op: Operation, operand: int, value: SSAValue) -> bool:
         """Whether an operation reads what it would in other layers, or what stands for it."""
         usual = self.usual(self.place[op])
-        return usual is None or all(
-            self._is_alike(self.place[op], number, value, usual.operands[number])
-            for number, value in enumerate(op.operands)
-        )
-
-    def _is_alike(self, place: int, operand: int, value: SSAValue, usual: SSAValue) -> bool:
-        expected = self.expected(place, operand)
+        if usual is None:
+            return True
+        expected = self.expected(self.place[op], operand)
         if not isinstance(expected, tuple):
-            return _may_be(value, usual) and not (isinstance(value, OpResult) and value.op in self.apart)
+            apart = isinstance(value, OpResult) and value.op in self.apart
+            return _may_be(value, usual.operands[operand]) and not apart
         there, result = expected
         other = self.op[there] if there < len(self.op) else None
-        return splat_of(usual) is None if other is None else value is other.results[result]
+        return splat_of(usual.operands[operand]) is None if other is None else value is other.results[result]
 
     # What others do
 
@@ -168,10 +183,26 @@ class Alignment:
         one, two = (op.operands[operand] for op in pair)
         if one is two:
             return one
+        if isinstance(one, BlockArgument) and isinstance(two, BlockArgument):
+            index = 2 * one.index - two.index  # where arguments are in the order of layers
+            return one.block.args[index] if 0 <= index < len(one.block.args) else None
         if isinstance(one, OpResult) and isinstance(two, OpResult) and one.index == two.index:
             here, there = self.place.get(one.op), self.place.get(two.op)
             return None if here is None or there is None else (2 * here - there, one.index)
         return None
+
+    def first_reader(self, place: int, operand: int) -> tuple[int, int] | None:
+        """Of the constant that the operation of a place would read, where each layer has one: the place of
+        the first that would, and as which operand."""
+        first: list[tuple[int, int]] = []
+        for op in self._pair(place) or ():
+            uses = [(self.place.get(use.operation), use.index) for use in op.operands[operand].uses]
+            known = [(at, index) for at, index in uses if at is not None]
+            first += [min(known)] if known else []
+        if len(first) < 2 or first[0][1] != first[1][1]:
+            return None
+        at = 2 * first[0][0] - first[1][0]
+        return (at, first[0][1]) if 0 <= at < len(self.op) else None
 
     def _pair(self, place: int) -> tuple[Operation, Operation] | None:
         """The operations of the layer beside it and the next one."""
@@ -208,13 +239,17 @@ def _near(op: Operation, index: Mapping[Operation, int]) -> Iterator[int | None]
         yield here - there if there is not None and here - there <= NEAR else None
 
 
-def _count(kinds: Sequence[int], one: Repeat, two: Repeat) -> int | None:
-    """How many operations of a layer are missing between two stretches; None if these have other layers."""
+def _between(kinds: Sequence[int], one: Repeat, two: Repeat) -> tuple[int, int] | None:
+    """Where a stretch goes on after another, and how many operations of a layer are missing there; None if
+    these have other layers."""
     period, between = one.period, two.start - one.stop
     if two.period != period or not 0 <= between <= 2 * period:
         return None
     word, following = kinds[one.stop - period : one.stop], kinds[two.start : two.start + period]
-    found = [n for n in range(period) if following == [*word[n:], *word[:n]]]
-    if not found:
+    count = next((n for n in range(period) if following == [*word[n:], *word[:n]]), None)
+    if count is None:
         return None
-    return period if found[0] == 0 and 2 * between > period else found[0]
+    more = between + period - count
+    if 2 * more < abs(count - between):  # some operations more are like those that follow
+        return two.start + period - count, 0
+    return (two.start, period) if not count and 2 * between > period else (two.start, count)

@@ -19,10 +19,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.dialects.nested import ops_of
-from shardc.ops import hlo
+from shardc.ops import Trait, has, hlo
 from shardc.rewrite.folding.alignment import MOST, Alignment, Expected
 from shardc.rewrite.folding.parts import Part, part_of
-from shardc.rewrite.folding.reads import copied
+from shardc.rewrite.folding.reads import copied, reads
 
 
 @contextmanager
@@ -47,7 +47,7 @@ class _Change:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.stand: dict[int, Operation] = {}
-        self.constants: list[Operation] = []
+        self.constants: dict[tuple[int, int], Operation] = {}
         self.read: list[tuple[Operation, int, SSAValue]] = []
         """Operations, and what they read as which operand before."""
         self.gone: list[tuple[Operation, Operation, list[SSAValue]]] = []
@@ -66,6 +66,8 @@ class _Change:
         if (not missing and not steps.apart) or len(missing) > MOST or len(steps.apart) > MOST:
             return None
         apart = [op for op in ops if op in steps.apart]
+        if any(has(op.name, Trait.ANNOTATION) for op in apart):
+            return None  # it says something of other layers, too
         if not all(self._stand(place, apart) for place in missing):
             return None
         if not all(self._read_others(op) for op in [*dict.fromkeys(steps.beside())]):
@@ -83,12 +85,16 @@ class _Change:
     def _stand(self, place: int, apart: Sequence[Operation]) -> bool:
         """Make the operation of a place as others have it; whether all is known that it reads."""
         usual = self.steps.usual(place)
-        if usual is None or len(usual.results) != 1 or usual.regions:
+        if usual is None or len(usual.results) != 1 or len(reads(usual)) > len(usual.operands):
             return False
         before = next(op for op in self.steps.op[place + 1 :] if op is not None)
         values = list[SSAValue]()
         for number, value in enumerate(usual.operands):
-            found = self._value(self.steps.expected(place, number), value, apart, before)
+            expected = self.steps.expected(place, number)
+            if expected is None and isinstance(value, OpResult) and value.op.name == hlo.constant.name:
+                found = self._constant(place, number, value, before)
+            else:
+                found = self._value(expected, value, apart)
             if found is None:
                 return False
             values.append(found)
@@ -96,30 +102,29 @@ class _Change:
         self.block.insert_op_before(self.stand[place], before)
         return True
 
-    def _value(
-        self, expected: Expected, usual: SSAValue, apart: Sequence[Operation], before: Operation
-    ) -> SSAValue | None:
+    def _value(self, expected: Expected, usual: SSAValue, apart: Sequence[Operation]) -> SSAValue | None:
         """What an operation that stands for others reads, where another layer's reads a `usual` value."""
-        if isinstance(expected, SSAValue):
-            return expected
         if isinstance(expected, tuple):
             place, number = expected
             op = self.stand.get(place) or (self.steps.op[place] if place < len(self.steps.op) else None)
             return None if op is None else op.results[number]
-        if isinstance(usual, OpResult) and usual.op.name == hlo.constant.name:
-            constant = usual.op.clone()
-            self.constants.append(constant)
+        if isinstance(usual, BlockArgument) and expected is not usual:
+            read = dict.fromkeys(value for op in apart for value in op.operands)
+            own = [v for v in read if isinstance(v, BlockArgument) and v.type == usual.type]
+            return own[0] if len(own) == 1 else expected
+        return expected
+
+    def _constant(self, place: int, operand: int, usual: OpResult, before: Operation) -> SSAValue:
+        """A constant of its own, of which other layers have one each: what the first operation of the layer
+        that reads it reads, too."""
+        first = self.steps.first_reader(place, operand) or (place, operand)
+        op = self.steps.op[first[0]]
+        if op is not None:
+            return op.operands[first[1]]
+        if first not in self.constants:
+            constant = self.constants[first] = usual.op.clone()
             self.block.insert_op_before(constant, before)
-            return constant.results[0]
-        if isinstance(usual, BlockArgument):
-            own = {
-                v
-                for op in apart
-                for v in op.operands
-                if isinstance(v, BlockArgument) and v.type == usual.type
-            }
-            return own.pop() if len(own) == 1 else None
-        return None
+        return self.constants[first].results[0]
 
     def _read_others(self, op: Operation) -> bool:
         """Let an operation read what stands for others, where it would if its layer were as they are."""
@@ -129,18 +134,36 @@ class _Change:
         for number, value in enumerate(op.operands):
             expected = None if place is None else self.steps.expected(place, number)
             stand = self.stand.get(expected[0]) if isinstance(expected, tuple) else None
-            if stand is None:
-                if isinstance(value, OpResult) and value.op in self.steps.apart:
+            if stand is None and isinstance(value, OpResult) and value.op in self.steps.apart:
+                stand = self._read_alike(op, number, value)
+                if stand is None:
                     return False
+            if stand is None or value is stand.results[0]:
                 continue
-            instead = stand.results[0]
-            if value is instead:
-                continue
-            if self.made.setdefault(instead, value) is not value:
+            if self.made.setdefault(stand.results[0], value) is not value:
                 return False
             self.read.append((op, number, value))
-            op.operands[number] = instead
+            op.operands[number] = stand.results[0]
         return True
+
+    def _read_alike(self, op: Operation, operand: int, value: SSAValue) -> Operation | None:
+        """Of the operations that stand for others the one whose like in another layer is read by an operation
+        of the same kind."""
+        found = [
+            stand
+            for place, stand in self.stand.items()
+            if stand.results[0].type == value.type and self._is_read_by(self.steps.usual(place), op, operand)
+        ]
+        own = [stand for stand in found if self.made.get(stand.results[0]) is value] or found
+        return own[0] if len(own) == 1 else None
+
+    def _is_read_by(self, usual: Operation | None, op: Operation, operand: int) -> bool:
+        """Whether an operation's result is an operand of one of the same kind as another one."""
+        kind = self.steps.kind.get(op)
+        return usual is not None and any(
+            use.operation is op or (kind, operand) == (self.steps.kind.get(use.operation), use.index)
+            for use in usual.results[0].uses
+        )
 
     def undo(self) -> None:
         """Let the block be as it was."""
@@ -149,7 +172,7 @@ class _Change:
             op.operands = operands
         for op, number, value in reversed(self.read):
             op.operands[number] = value
-        for op in [*reversed(self.stand.values()), *self.constants]:
+        for op in [*reversed(self.stand.values()), *self.constants.values()]:
             op.detach()
             op.drop_all_references()
-        self.gone, self.read, self.stand, self.constants = [], [], {}, []
+        self.gone, self.read, self.stand, self.constants = [], [], {}, {}

@@ -23,6 +23,7 @@ from shardc.rewrite.folding.places import NUMBERS, Place, Slot, note_places
 from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
+from shardc.rewrite.outline import renumber_groups
 
 LONG = 50
 """Operations of a layer of which one is kept on either side of the cut, beyond those that a layer reads from;
@@ -263,6 +264,7 @@ def folded(function: FuncOp, cuts: Sequence[Cut]) -> FuncOp:
     end = last.clone()
     end.operands = [new[values[index]] for index in results]
     block.add_op(end)
+    renumber_groups(block.ops)  # so that it does not matter how many there are in layers that go
     return FuncOp.create(
         properties=_properties(function, arguments, results),
         attributes=dict(function.attributes),

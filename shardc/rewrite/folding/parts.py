@@ -20,6 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardc.dialects import kept_operations
 from shardc.dialects.kept_attributes import Unkept
+from shardc.ops import Trait, has
 from shardc.rewrite.constants import splat_of
 from shardc.rewrite.folding.cut import Cut
 from shardc.rewrite.folding.notes import Input, OwnPart, Where
@@ -61,10 +62,13 @@ def noted(part: Part, cuts: Sequence[Cut]) -> tuple[int, OwnPart] | None:
     cut = next((cut for cut in cuts if cut.gone.issuperset(part.stand)), None)
     if cut is None or FEW * len({cut.stack.ops[op][1] for op in part.stand}) > cut.stack.count:
         return None
-    if not cut.gone.issuperset(op for op, _, _ in part.readers) or _is_made_twice(part, cut):
+    read = [
+        each for reader in part.readers for each in _in_truth(*reader) if each[0] is not cut.block.last_op
+    ]
+    if not cut.gone.issuperset(op for op, _, _ in read) or _is_made_twice(part, cut):
         return None
     readers = {value: list[Where]() for value in part.made}
-    for op, number, value in part.readers:
+    for op, number, value in read:
         readers[value].append(Where(*cut.stack.ops[op], op.name, number))
     try:
         return cut.stack_number, OwnPart(
@@ -77,15 +81,27 @@ def noted(part: Part, cuts: Sequence[Cut]) -> tuple[int, OwnPart] | None:
         return None
 
 
+def _in_truth(op: Operation, operand: int, value: SSAValue) -> Iterator[tuple[Operation, int, SSAValue]]:
+    """What reads a value: not what only says of it how it is laid out."""
+    if not has(op.name, Trait.ANNOTATION):
+        yield op, operand, value
+        return
+    for use in op.results[0].uses:
+        yield from _in_truth(use.operation, use.index, value)
+
+
 def _input(value: SSAValue, part: Part, cut: Cut) -> Input:
     """What an argument is. LookupError if nothing of layers that go says so."""
+    ways = _ways(value, part, cut)
+    while isinstance(value, OpResult) and has(value.op.name, Trait.ANNOTATION):
+        value = value.op.operands[0]
     if isinstance(value, BlockArgument):
         return Input(argument=value.index)
     assert isinstance(value, OpResult)
     if value.op not in cut.stack.ops:
-        return Input(ways=_ways(value, part, cut), name=value.op.name)
+        return Input(ways=ways, name=value.op.name)
     made = _where(value, cut)
-    return Input(ways=(*_ways(value, part, cut), made), made=made)
+    return Input(ways=(*ways, made), made=made)
 
 
 def _ways(value: SSAValue, part: Part, cut: Cut) -> tuple[Where, ...]:

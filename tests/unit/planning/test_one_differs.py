@@ -26,9 +26,17 @@ from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.remembered import known, one_differs
 from shardc.planning.program.remembered.all_alike import all_alike
 from shardc.planning.program.search import repeats
+from shardc.rewrite.folding import apart
 from tests.unit.rewrite.folding.programs import LAYER as MLP
 from tests.unit.rewrite.folding.programs import SPLIT, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_stacks import edited
+
+
+@pytest.fixture(autouse=True)
+def _of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer that differs is one of another kind, in whatever it is as others."""
+    monkeypatch.setattr(apart, "MOST", 0)
+
 
 LONG = (
     "    x = x + gelu(sin(cos(x * {0}.gain)) @ {0}.up) @ {0}.down\n    x = x * sigmoid(exp(-abs(x)) + 2.0)\n"

@@ -11,7 +11,7 @@ from shardc.frontend.text import read
 from shardc.interpret.run import run
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
-from shardc.rewrite.folding import cut
+from shardc.rewrite.folding import apart, cut
 from shardc.rewrite.folding.notes import Folded, folded
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
@@ -22,6 +22,12 @@ WORTH = 8
 OTHER = LAYER.replace("gelu", "tanh")
 LONG = OTHER + "    x = sin(cos(x)) * exp(-abs(x))\n"
 ANNOTATED = LAYER.replace("x = x", "x: f32[8@data, 16@model] = x")
+
+
+@pytest.fixture(autouse=True)
+def _of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer that differs is one of another kind, in whatever it is as others (test_parts.py)."""
+    monkeypatch.setattr(apart, "MOST", 0)
 
 
 def edited(text: str, *edits: tuple[int, str], layer: str = LAYER) -> str:
