@@ -27,7 +27,8 @@ fewer operations than `worth`, a later one if it has less than a quarter as many
 layers and the function's results reads what the layers make that would go. A later one may be too short for
 layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
 in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
-that are sharded alike and take equally long, such as sine and cosine: each gets its own back. What is done
+that are sharded alike and take equally long, such as sine and cosine: each gets its own back. So does a layer
+that has up to a hundred operations of its own between those that are as the others' (folding/apart.py). What is done
 with gradients and weights after or before all layers may come in another order than these, by names. A sum of
 what all layers make, the norm of their gradients, say, is written layer by layer for it (folding/sums.py).
 """
@@ -59,8 +60,8 @@ class FoldLayers(GraphPass):
     """Take layers out of the program that are equal to those around them.
 
     The module must have one function, and a mesh. `told` is given the cuts through the whole function
-    (folding/cut.py), which is in no module then. Unless with `functions`, layers that differ in functions are
-    none.
+    (folding/cut.py), which is in no module then. Unless with `functions`, layers that differ in functions, or
+    in a part, are none.
     """
 
     name = "fold-layers"

@@ -14,8 +14,10 @@ becomes, where 94 layers were taken out between these two,
       %97 = func.call @layer(%96, %w97)
       …
 
-Runs on per-device code, and outlines what then repeats once more. Raises Unlike if the layers next to the cut
-have become unlike: then the program is compiled with all its layers.
+Runs on per-device code, and outlines what then repeats once more. What a layer has that others have not is
+compiled by itself, with the layouts that are around it, and stands in its place (folding/owned.py). Raises
+Unlike if the layers next to the cut have become unlike, or a part finds no such place: then the program is
+compiled with all its layers.
 """
 
 from __future__ import annotations
