@@ -28,9 +28,10 @@ layers and the function's results reads what the layers make that would go. A la
 layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
 in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
 that are sharded alike and take equally long, such as sine and cosine: each gets its own back. So does a layer
-that has up to a hundred operations of its own between those that are as the others' (folding/apart.py). What is done
-with gradients and weights after or before all layers may come in another order than these, by names. A sum of
-what all layers make, the norm of their gradients, say, is written layer by layer for it (folding/sums.py).
+that has up to a hundred operations of its own between those that are as the others' (folding/apart.py). What
+is done with gradients and weights after or before all layers may come in another order than these, by names.
+A sum of what all layers make, the norm of their gradients, say, is written layer by layer for it
+(folding/sums.py).
 """
 
 from __future__ import annotations
