@@ -35,6 +35,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
+from shardc.passes.share_collectives import ShareCollectives
 from shardc.rewrite.folding.functions import Calls, put, tell
 from shardc.rewrite.folding.notes import Unlike, folded, has_own
 from shardc.rewrite.folding.numbers import drop_equal_numbers
@@ -76,6 +77,8 @@ class UnfoldLayers(GraphPass):
             op.attributes.pop(TIMES, None)
             op.attributes.pop(OWN, None)
         shared.drop()
+        if any(stack.part for stack in stacks) and ShareCollectives().rewrite(shared):
+            shared.drop()  # what is sent for a part and for the rest of its layer
         functions = Functions(shared)
         for body in manual_bodies(shared.module) if self.outlines else ():
             outline(functions, body, calls=False)
