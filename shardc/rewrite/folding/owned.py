@@ -90,22 +90,19 @@ class _Splice:
         if any(argument.type != value.type for argument, value in new.items()):
             raise Unlike("what a layer's own part reads is laid out otherwise")
         *ops, last = manual.body.block.ops
-        behind, free = dict[int, Operation](), list[Operation]()
-        by_place = [*self.block.ops]
-        for op in ops:
-            places = [self._place(new[value]) for value in reads(op)]
-            copy = op.clone(new)
-            latest = max(places, default=-1)
-            if latest < 0:
-                free.append(copy)
-                continue
-            for each in (*free, copy):
+        behind, first = dict[int, Operation](), self.block.first_op
+        by_place, free = [*self.block.ops], list[Operation]()
+        for op in ops:  # one of arguments and constants alone goes where the next one of others does
+            latest = max([self._place(new[value]) for value in reads(op)], default=-1)
+            free.append(op.clone(new))
+            for each in free if latest >= 0 else ():
                 self.block.insert_op_after(each, behind.get(latest, by_place[latest]))
                 self.order[each] = latest, 1
                 behind[latest] = each
-            free = []
-        if free:
-            raise Unlike("a layer's own part reads nothing")
+            free = free if latest < 0 else []
+        assert first is not None
+        self.block.insert_ops_before(free, first)
+        self.order.update(dict.fromkeys(free, (-1, 1)))
         return [
             new[last.operands[value.index]] if isinstance(value, OpResult) else read[_index(value)]
             for value in end.operands
