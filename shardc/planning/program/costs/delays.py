@@ -13,13 +13,10 @@ two halves, which wait for two steps instead of three.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from shardc.analysis.phases import BETWEEN, Phase
-from shardc.graph import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.planning.program.costs.rates import GRAIN, Rates
 from shardc.planning.reshard.collectives import KINDS
@@ -27,9 +24,12 @@ from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.steps import FREE
-from shardc.planning.solvers import Matrix
+from shardc.planning.solvers import Vector
 
 NEAR = 1e-9  # of the bytes: what rounding may take off
+
+Pairs = tuple[Numbers, Numbers]
+"""Layouts, and one other for each, by number."""
 
 
 class Delays:
@@ -49,11 +49,11 @@ class Delays:
         written = rates.tick / rates.machine.bandwidth * ways.grown
         self.sent, self.moved = ways.timed(sent, least), ways.timed(sent + written, least)
 
-    def ticks(self, size: int, sources: Numbers, targets: Numbers) -> Matrix:
-        """Of tensors of so many bytes, from each of some layouts to each of others, by number."""
-        ends = self.before.orders.ends(sources, targets)
-        before, sent, moved = (paths.along(ends) for paths in (self.before, self.sent, self.moved))
-        sent, moved = size * sent, size * moved
+    def ticks(self, sizes: Vector, sources: Numbers, targets: Numbers) -> Vector:
+        """Of tensors of so many bytes, from each of some layouts to one of others, by number."""
+        ends = self.before.orders.pairs(sources, targets)
+        before, sent, moved = (paths.at(ends) for paths in (self.before, self.sent, self.moved))
+        sent, moved = sizes * sent, sizes * moved
         return self.both(before, np.maximum(sent, moved - GRAIN))  # less is written without being counted
 
 
@@ -66,31 +66,21 @@ class WholeAxes:
         self.whole = distances(runs, pieces.rank)
         self.delays = Delays(self.whole, rates, phase, least=True)
 
-    def ticks(self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> Matrix:
-        """From each of some layouts to each of others; 0 where a plan may take another way."""
-        ticks = np.zeros((len(sources), len(targets)))
-        rows, columns = ([i for i, at in enumerate(each) if self._named(at)] for each in (sources, targets))
-        if rows and columns:
-            starts, ends = [sources[i] for i in rows], [targets[i] for i in columns]
-            numbers = (*self.whole.numbers(starts, ends),)
-            found = self.delays.ticks(type.size * type.numpy.itemsize, *numbers)
-            sure = self._sure(type.shape, numbers, (*self.pieces.numbers(starts, ends),))
-            ticks[np.ix_(rows, columns)] = np.where(sure & _one_kind(starts, ends), found, 0)
-        return ticks
+    def number(self, layout: Sharding) -> int:
+        """That of a layout of whole axes; -1 of another."""
+        if not self.axes.issuperset(axis for axis in layout.axes() if axis.size > 1):
+            return -1
+        return self.whole.number(layout)
 
-    def _named(self, layout: Sharding) -> bool:
-        return self.axes.issuperset(axis for axis in layout.axes() if axis.size > 1)
-
-    def _sure(
-        self, shape: tuple[int, ...], numbers: tuple[Numbers, ...], finer: tuple[Numbers, ...]
-    ) -> NDArray[np.bool_]:
-        """Where such a way is taken: pieces of axes send no less, its blocks are of one size, and to end
-        partial results without axes that hold copies is not preferred to it (planner.py)."""
-        ways, pieces = self.whole.ways, self.pieces.ways
-        least = ways.shared.between(*numbers)
+    def sure(self, wholes: Pairs, pieces: Pairs) -> NDArray[np.bool_]:
+        """Where such a way is taken if blocks are of one size: pieces of axes send no less, and to end
+        partial results without axes that hold copies is not preferred to it (planner.py). Layouts are those
+        numbers of whole axes and of pieces."""
+        ways, finer = self.whole.ways, self.pieces.ways
+        least = ways.shared.pairs(*wholes)
         moved = np.floor(least) / ways.whole * (1 - NEAR)
-        sure = (np.floor(pieces.shared.between(*finer)) / pieces.whole >= moved) & np.isfinite(least)
-        return sure & (ways.paths.between(*numbers) == least) & ways.alike(shape, *numbers)
+        sure = (np.floor(finer.shared.pairs(*pieces)) / finer.whole >= moved) & np.isfinite(least)
+        return sure & (ways.paths.pairs(*wholes) == least)
 
 
 def whole_runs(atoms: AxisAtoms, mesh: Mesh) -> AxisAtoms:
@@ -100,13 +90,6 @@ def whole_runs(atoms: AxisAtoms, mesh: Mesh) -> AxisAtoms:
         return ()
     runs = (run if len(run) > 1 else tuple(mesh.axis(axis.name) for axis in run) for run in atoms)
     return tuple(dict.fromkeys(runs))
-
-
-def _one_kind(sources: Sequence[Sharding], targets: Sequence[Sharding]) -> NDArray[np.bool_]:
-    """Between which layouts no partial sums become partial maxima, or the like."""
-    kinds = ([at.kind if at.unreduced else "" for at in each] for each in (sources, targets))
-    first, second = map(np.array, kinds)
-    return (first[:, None] == second) | (first == "")[:, None] | (second == "")
 
 
 def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[float, float]:
