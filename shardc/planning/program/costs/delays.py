@@ -40,21 +40,24 @@ class Delays:
         self, distances: Distances, rates: Rates, phase: Phase = BETWEEN, least: bool = False
     ) -> None:
         ways = distances.ways
-        self.both = np.maximum if rates.torus else np.add
         made, atoms = ways.collectives, distances.atoms
         each, which = ways.moving
-        times = np.array([_times(rates, atoms, kind, phase) for kind in each.tolist()]).reshape(-1, 2)
+        times = np.array([_times(rates, atoms, kind, phase) for kind in each.tolist()]).reshape(-1, 3)
         self.before = ways.timed(times[which, 0], least)
-        sent = times[which, 1] * made.edges.lengths / ways.whole
+        sent, joined = (times[which, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown
         self.sent, self.moved = ways.timed(sent, least), ways.timed(sent + written, least)
+        self.joined = ways.timed(joined, least) if rates.torus else None
 
     def ticks(self, sizes: Vector, sources: Numbers, targets: Numbers) -> Vector:
         """Of tensors of so many bytes, from each of some layouts to one of others, by number."""
         ends = self.before.orders.pairs(sources, targets)
         before, sent, moved = (paths.at(ends) for paths in (self.before, self.sent, self.moved))
         sent, moved = sizes * sent, sizes * moved
-        return self.both(before, np.maximum(sent, moved - GRAIN))  # less is written without being counted
+        sent = np.maximum(sent, moved - GRAIN)  # less is written without being counted
+        if self.joined is None:
+            return before + sent
+        return np.maximum(before + sizes * self.joined.at(ends), sent)
 
 
 class WholeAxes:
@@ -92,9 +95,9 @@ def whole_runs(atoms: AxisAtoms, mesh: Mesh) -> AxisAtoms:
     return tuple(dict.fromkeys(runs))
 
 
-def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[float, float]:
+def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[float, float, float]:
     name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
     if name in FREE:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     over = [axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run]
     return rates.collective(name, over, phase)

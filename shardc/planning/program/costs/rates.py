@@ -25,7 +25,7 @@ from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program.costs.exchanges import Exchanges
+from shardc.planning.program.costs.exchanges import Exchanges, Least
 from shardc.planning.program.costs.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -223,13 +223,11 @@ class Rates:
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
-    def collective(self, kind: str, over: Sequence[Axis], phase: Phase) -> tuple[float, float]:
-        """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
-        per_byte, each = self.least
-        if kind == "collective_permute":  # it may span fewer
-            return each, per_byte
-        before, sent = self.exchanges.least(kind, over, phase)
-        return before + START - 1, sent
+    def collective(self, kind: str, over: Sequence[Axis], phase: Phase) -> Least:
+        """What one over pieces of axes takes, or more."""
+        permute = kind == "collective_permute"
+        least = self.exchanges.least_permute(phase) if permute else self.exchanges.least(kind, over, phase)
+        return least._replace(before=least.before + START - 1)
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
