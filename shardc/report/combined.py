@@ -79,7 +79,8 @@ SMALL = 200
 
 FAR = 2
 """The search in a larger program begins at the plan with divided tensors, unless that takes so many times the
-quickest: from plans of whole tensors it does not come back to divided ones."""
+quickest: from plans of whole tensors it does not come back to divided ones. None begins at one that takes so
+many times one that was found."""
 
 TURNS = 3
 """How often one learns from the plan before."""
@@ -220,9 +221,11 @@ def _followed(
     """A plan that begins at a first one and has what is `counted` on there; then others, each from the one
     before and counting on what became one in it, which end after some turns, where one is little quicker than
     that or not than all that are known, and where what becomes one in it is what it counted on. Then likewise
-    from the best one that was known first, if it is another."""
+    from the best one that was known first, if it is another and does not take FAR times the quickest now."""
     known = best.took
     for plan in (best,) if begun is best else (begun, best):
+        if plan is not begun and plan.took > FAR * known:
+            break
         shares = counted(plan)
         for _ in range(turns):
             found = again(plan, shares)
