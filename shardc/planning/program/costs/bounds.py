@@ -80,8 +80,10 @@ class Bounds:
         ticks = per_byte * (moved * asked.bytes) + each * count
         if self.rates.free:
             return ticks, count
-        pairs = zip(asked.rows.tolist(), asked.columns.tolist(), strict=True)
-        made = [_has_more(layouts[column].unreduced, layouts[row].unreduced) for row, column in pairs]
+        rows: list[int] = asked.rows.tolist()
+        columns: list[int] = asked.columns.tolist()
+        waits = [layout.unreduced for layout in layouts]
+        made = [_has_more(waits[column], waits[row]) for row, column in zip(rows, columns, strict=True)]
         return ticks + ONCE * np.array(made), count
 
     def _tables_of(self, rank: int, phase: Phase) -> _Tables:

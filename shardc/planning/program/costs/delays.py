@@ -99,5 +99,5 @@ def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[flo
     name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
     if name in FREE:
         return 0.0, 0.0, 0.0
-    over = [axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run]
+    over = tuple(axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run)
     return rates.collective(name, over, phase)

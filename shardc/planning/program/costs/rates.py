@@ -130,6 +130,7 @@ class Rates:
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
+        self._collectives: dict[tuple[str, tuple[Axis, ...], Phase], Least] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
@@ -223,11 +224,14 @@ class Rates:
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
-    def collective(self, kind: str, over: Sequence[Axis], phase: Phase) -> Least:
+    def collective(self, kind: str, over: tuple[Axis, ...], phase: Phase) -> Least:
         """What one over pieces of axes takes, or more."""
-        permute = kind == "collective_permute"
-        least = self.exchanges.least_permute(phase) if permute else self.exchanges.least(kind, over, phase)
-        return least._replace(before=least.before + START - 1)
+        key = kind, over, phase
+        if key not in self._collectives:
+            permute = kind == "collective_permute"
+            found = self.exchanges.least_permute(phase) if permute else self.exchanges.least(*key)
+            self._collectives[key] = found._replace(before=found.before + START - 1)
+        return self._collectives[key]
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
