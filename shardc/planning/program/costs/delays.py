@@ -3,8 +3,10 @@
 A collective takes what its steps do before the first byte, and so much for each byte, by its kind and by the
 axes that its group spans; to make partial results of blocks that are filled up, a device writes as much as
 they grow, at least. What comes before and what comes with the bytes are added up over the collectives by
-which each is least: of a change of layout the two sums together, or on a torus the greater, are a lower
-bound, for tensors of any size. So it is for axes that stay whole, unless a part of one by itself sends less.
+which each is least: of a change of layout the two sums together are a lower bound, for tensors of any size.
+On a torus it is the greater of the two, or if some of the latency is shared with other collectives, of the
+bytes and of what is left of the latency with as large a part of the bytes as is shared. So it is for axes
+that stay whole, unless a part of one by itself sends less.
 
 Of ways that send equally much a plan takes one with the fewest collectives. Where pieces of axes send no less
 than whole ones, only such ways over whole axes are looked at: an axis of four is gathered at once, and not in
@@ -33,8 +35,8 @@ Pairs = tuple[Numbers, Numbers]
 
 
 class Delays:
-    """The three tables for tensors of one rank, of ways that send the `least` or of all. Only dimensions are
-    all equal here, not axes of one size."""
+    """The tables of this for tensors of one rank, of ways that send the `least` or of all. Only dimensions
+    are all equal here, not axes of one size."""
 
     def __init__(
         self, distances: Distances, rates: Rates, phase: Phase = BETWEEN, least: bool = False

@@ -3,10 +3,11 @@
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended, and a large one is left once
-prices hardly raise what no plan is below. Without latency many plans take equally long; there each program
-begins anew, a small one with presolve, so that which of them is found depends on no other, but for the one
-with few collectives, which goes on from that with any number. Where the last solution is no plan of its
-price, the program is solved anew with presolve, since of equally good ones another may be one.
+prices hardly raise what no plan is below and one is near to that. Without latency many plans take equally
+long; there each program begins anew, a small one with presolve, so that which of them is found depends on no
+other, but for the one with few collectives, which goes on from that with any number. Where the last solution
+is no plan of its price, nor with latency near to it, the program is solved anew with presolve, since of
+equally good ones another may be one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from shardc.planning.program.problem.variables import Slot, Total, Variable
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
 RELAXED = 40_000  # of all the linear programs that are solved for one: a second or two
 TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
-RISE = 1 / 50  # of a bound, with latency: where prices raise it by less, the plan found with them is taken
+RISE = 1 / 50  # of a bound, with latency: where prices raise it by less, a plan as near to it is taken
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -139,10 +140,10 @@ def take_cheapest(
         if cheapest or bound >= enough:
             break
         net.settle(columns, optimum.reduced)
-        if little:
+        if little and best[0] <= (1 + RISE) * bound:
             break
         if net.prices.changes == changes:
-            if presolve or not flat:
+            if presolve or (not flat and best[0] <= (1 + RISE) * bound):
                 break
             presolve, start = True, None
             continue
