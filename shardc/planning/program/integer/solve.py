@@ -99,7 +99,7 @@ def take_cheapest(
 
     Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
     None if there is no solution in linear programs of `work` columns together, each of so many `steps`
-    (solver.py). With `ties`, of a whole program, of equally quick plans the one of least effort is looked for.
+    (solver.py). With `ties`, of a whole program, that of least effort is looked for among equally quick ones.
     `begun`: the first linear program's solution, if it is known.
     """
     problem, kept = net.problem, taken(net)
