@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -22,7 +23,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs, python_of
 from shardc.dialects.locations import location_of
-from shardc.dialects.nested import ops_of
+from shardc.dialects.nested import nested, ops_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
 from shardc.dialects.trees import INTERFACE, interface_of
@@ -49,6 +50,23 @@ class Snapshot(Struct):
     graph: Graph
     ops: list[Operation] = []
     ssa: list[SSAValue] = []
+
+    def copied(self, module: ModuleOp) -> Snapshot:
+        """That of a copy of the module, whose graph may be given other shardings."""
+        (mine, ops), same = map(_inside, (self.module, module)), dict[int, SSAValue]()
+        for one, other in zip(mine, ops, strict=True):
+            same.update(zip(map(id, one.results), other.results, strict=True))
+            for region, copy in zip(one.regions, other.regions, strict=True):
+                same.update(zip(map(id, region.block.args), copy.block.args, strict=True))
+        functions = {name: replace(function) for name, function in self.graph.functions.items()}
+        graph = replace(self.graph, functions=functions, values=[replace(each) for each in self.graph.values])
+        own = [op for op in ops if not isinstance(op, FuncOp)]
+        return Snapshot(module, graph, own, [same[id(value)] for value in self.ssa])
+
+
+def _inside(module: ModuleOp) -> list[Operation]:
+    """Functions and their operations."""
+    return nested(op for op in module.body.block.ops if isinstance(op, FuncOp))
 
 
 def snapshot(module: ModuleOp) -> Snapshot:

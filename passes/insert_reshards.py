@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -36,7 +35,7 @@ from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Machine
-from shardc.planning.program import Counted, Plan, PlannedCopy, plan_program
+from shardc.planning.program import Counted, Plan, PlannedCopy, Planner
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.numbers import is_number
 
@@ -45,9 +44,10 @@ from shardc.rewrite.folding.numbers import is_number
 class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
-    `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
-    argument is, even where that is not cheaper. `counted`: what the plan, and those that it comes after,
-    count on to be combined later (report/combined.py).
+    `told` is given the plan before anything is said of it. `split_results`: results that propagation leaves
+    whole leave main split as an argument is, even where that is not cheaper. `counted`: what the plan, and
+    those that it comes after, count on to be combined later (report/combined.py). `planned`: the module is a
+    copy of this one, which is planned in its place, without warnings.
     """
 
     name = "insert-reshards"
@@ -55,15 +55,18 @@ class InsertReshards(GraphPass):
     told: Callable[[Plan], None] | None = None
     split_results: bool = False
     counted: tuple[Counted, ...] = (Counted(),)
+    planned: Planned | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        found = _planned(shared, machine=self.machine, split_results=self.split_results, counted=self.counted)
-        if found is None:
+        planned = self.planned or Planned(shared, self.machine, self.split_results)
+        plan = planned.plan(self.counted)
+        if plan is None:
             return False
-        snap, plan = found
-        plan.warn()
         if self.told is not None:
             self.told(plan)
+        if self.planned is None:
+            plan.warn()
+        snap = planned.on(shared.module)
         _write_layouts(snap, plan)
         _Inserter(snap, plan).insert()
         return True
@@ -73,17 +76,31 @@ def planned(
     op: ModuleOp, machine: Machine | None = None, counted: tuple[Counted, ...] = (Counted(),)
 ) -> tuple[Snapshot, Plan] | None:
     """The plan of the main function, which is not written yet; None if nothing names a mesh."""
-    return _planned(SharedGraph(op), machine=machine, counted=counted)
+    module = Planned(SharedGraph(op), machine)
+    plan = module.plan(counted)
+    return None if plan is None else (module.snap, plan)
 
 
-def _planned(shared: SharedGraph, **how: Any) -> tuple[Snapshot, Plan] | None:
-    if fit_borders(shared.module):
-        shared.drop()
-    snap = shared.snapshot()
-    if not snap.graph.meshes:
-        return None
-    check_types(snap.graph)
-    return snap, plan_program(snap.graph, **how)
+class Planned:
+    """A module that is planned several times; nothing is asked of a plan once the next one is made."""
+
+    def __init__(
+        self, shared: SharedGraph, machine: Machine | None = None, split_results: bool = False
+    ) -> None:
+        if fit_borders(shared.module):
+            shared.drop()
+        self.snap, self._planner = shared.snapshot(), None
+        if self.snap.graph.meshes:
+            check_types(self.snap.graph)
+            self._planner = Planner(self.snap.graph, machine=machine, split_results=split_results)
+
+    def plan(self, counted: tuple[Counted, ...]) -> Plan | None:
+        """The plan for what is counted on; None if nothing names a mesh."""
+        return None if self._planner is None else self._planner.plan(counted)
+
+    def on(self, module: ModuleOp) -> Snapshot:
+        """The module, or a copy of it, as a graph, to which what was planned is written."""
+        return self.snap if module is self.snap.module else self.snap.copied(module)
 
 
 def _write_layouts(snap: Snapshot, plan: Plan) -> None:

@@ -36,9 +36,11 @@ from shardc.analysis.phases import AFTER, BEFORE
 from shardc.collector import no_garbage_collection
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
 from shardc.passes.combine_collectives import CombineCollectives
+from shardc.passes.insert_reshards import Planned
 from shardc.passes.pipeline import (
     COMPUTING,
     PASSES,
@@ -79,7 +81,8 @@ SMALL = 200
 
 FAR = 2
 """The search in a larger program begins at the plan with divided tensors, unless that takes so many times the
-quickest: from plans of whole tensors it does not come back to divided ones."""
+quickest: from plans of whole tensors it does not come back to divided ones. None begins at one that takes so
+many times one that was found."""
 
 TURNS = 3
 """How often one learns from the plan before."""
@@ -123,9 +126,11 @@ def plans(
     start, size = module.clone(), sum(1 for _ in module.walk())
     with collecting():
         few = not prepare(start, options)
-    way = _tried_with_few if few else _tried
     if few and not {*across(options)} <= {*SENDING}:
-        start, way = module, partial(_tried, stage="ir")
+        start, way = module, partial(_tried, planned=None)
+    else:
+        planned = Planned(SharedGraph(start), machine)
+        way = partial(_tried_with_few if few else _tried, planned=planned)
     known = dict[Hashable, Tried]()
 
     def tried(counted: Counted, begin: Tried | None = None) -> Tried:
@@ -220,9 +225,11 @@ def _followed(
     """A plan that begins at a first one and has what is `counted` on there; then others, each from the one
     before and counting on what became one in it, which end after some turns, where one is little quicker than
     that or not than all that are known, and where what becomes one in it is what it counted on. Then likewise
-    from the best one that was known first, if it is another."""
+    from the best one that was known first, if it is another and does not take FAR times the quickest now."""
     known = best.took
     for plan in (best,) if begun is best else (begun, best):
+        if plan is not begun and plan.took > FAR * known:
+            break
         shares = counted(plan)
         for _ in range(turns):
             found = again(plan, shares)
@@ -259,16 +266,17 @@ class _Plans:
 
 
 def _tried(
-    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], stage: str = "sharded"
+    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], planned: Planned | None
 ) -> Tried:
-    """A module at a stage before planning, planned and priced. From the text on equal layers are taken out
-    and put back, and nobody is told a plan: what passes made of it is then found again.
+    """A module before planning, planned and priced. One that is as it was read has equal layers taken out and
+    put back, and nobody is told a plan: what passes made of it is then found again.
 
     It is not verified: the program of the plan that is taken is made once more."""
     found, plans = list[Combined](), _Plans(known)
-    passes, without = saying(options, COMBINES, told=found.append), ()
-    if stage != "ir":
-        passes, without = saying(passes, PLANNING, told=plans.told), (*PREPARING, *READING)
+    passes, stage, without = saying(options, COMBINES, told=found.append), "ir", ()
+    if planned is not None:
+        passes = saying(passes, PLANNING, told=plans.told, planned=planned)
+        stage, without = "sharded", (*PREPARING, *READING)
     run_to(make_context(), module, "local", stage, passes, without=without, verified=False)
     program = per_device.read(snapshot(module).graph)
     sent = collectives(program)
@@ -279,11 +287,12 @@ def _tried(
 
 
 def _tried_with_few(
-    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried]
+    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], planned: Planned
 ) -> Tried:
     """The same of a module that few of many equal layers stand for: they are not put back."""
     plans, limit = _Plans(known), options[COMBINES].get("bytes", CombineCollectives.bytes)
-    passes, without = saying(options, PLANNING, told=plans.told), (*PREPARING, *READING, *SENDING)
+    passes = saying(options, PLANNING, told=plans.told, planned=planned)
+    without = *PREPARING, *READING, *SENDING
     run_to(make_context(), module, "local", "sharded", passes, without=without, verified=False)
     sending = [PASSES[name]()(**options[name]) for name in SENDING if name in options]
     return plans.priced(Tried(options, *priced(module, machine, limit, [*sending, PASSES[COMPUTING]()()])))

@@ -25,6 +25,7 @@ from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.gap import proof
+from shardc.planning.program.problem.begun import Begun
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.problem.variables import Proof
@@ -206,16 +207,40 @@ def plan_program(
     it names several, each of them begins at the plan of the one before it. ShardcError if the program uses
     two meshes.
     """
-    *after, last = counted
-    mesh = mesh or mesh_of(graph)
-    machine = machine or load(DEFAULT)
-    problem = setup(graph, function or graph.main, Rates(machine, mesh, last.shares))
-    if split_results:
-        split_as_arguments(problem)
-    said = f"{function and function.name} {mesh} {split_results}"
-    whole = problem.variables[-1].node is graph.main.body.nodes[-1]
-    _look(problem, (said, whole and not split_results), last, tuple(after))
-    return Plan(problem, last)
+    return Planner(graph, function, mesh, machine, split_results).plan(counted)
+
+
+class Planner:
+    """Plans of a function, one after the other, as plan_program makes one: what they have in common is found
+    once, so nothing is asked of a plan once the next one is made."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        function: Function | None = None,
+        mesh: Mesh | None = None,
+        machine: Machine | None = None,
+        split_results: bool = False,
+    ) -> None:
+        self.graph, self.function, self.split_results = graph, function or graph.main, split_results
+        self.mesh, self.machine = mesh or mesh_of(graph), machine or load(DEFAULT)
+        self._said = f"{function and function.name} {mesh} {split_results}"
+        self._begun: Begun | None = None
+
+    def plan(self, counted: tuple[Counted, ...]) -> Plan:
+        """The plan for what is counted on."""
+        *after, last = counted
+        rates = Rates(self.machine, self.mesh, last.shares)
+        if self._begun is None:
+            problem = setup(self.graph, self.function, rates)
+            self._begun = Begun.of(self.function, problem)
+        else:
+            problem = self._begun.anew(rates)
+        if self.split_results:
+            split_as_arguments(problem)
+        whole = problem.variables[-1].node is self.graph.main.body.nodes[-1]
+        _look(problem, (self._said, whole and not self.split_results), last, tuple(after))
+        return Plan(problem, last)
 
 
 Asked = tuple[str, bool]

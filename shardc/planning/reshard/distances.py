@@ -20,7 +20,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from shardc.graph.types import TensorType
 from shardc.layout import Axis, LayoutError, Sharding, size_of
 from shardc.layout.difference import split
 from shardc.layout.distinct import distinct
@@ -28,11 +27,11 @@ from shardc.planning.reshard.estimate import Estimate, Starts
 from shardc.planning.reshard.held import Held
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
-from shardc.planning.reshard.pairs import Pairs, ends_of
+from shardc.planning.reshard.pairs import Pairs
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
-from shardc.planning.solvers import Matrix, Vector
+from shardc.planning.solvers import Vector
 
 FEW = 4
 """Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
@@ -90,28 +89,19 @@ class Distances(Struct, frozen=True, dict=True):
         """All collectives, where they are charted."""
         return all_ways(self.sizes, self.rank)
 
-    def table(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
-    ) -> tuple[Matrix, Matrix]:
-        """Bytes and collectives of plans that a program would use, or less, from each of some layouts to each
-        of others.
+    def each(
+        self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
+    ) -> tuple[Vector, Vector]:
+        """Parts of the tensor that are sent, and collectives, in plans that a program would use, or less,
+        from some of the `sources` to some `targets`, by number.
 
         Where these are not charted only those atoms move that one of the two layouts names, as planner.py has
         it; where these are too many, too, estimate.py says what is left at least.
         """
-        size = type.size * type.numpy.itemsize
-        if self.charted:
-            moved, steps = self._moved(self.ways.paths.between(*self.numbers(sources, targets)))
-            return moved * size, steps
-        shape = len(sources), len(targets)
-        every = [np.repeat(np.arange(shape[0]), shape[1]), np.tile(np.arange(shape[1]), shape[0])]
-        moved, steps = self._pairs.between(sources, targets, *every)
-        return moved.reshape(shape) * size, steps.reshape(shape)
-
-    def each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
-        """The same for some pairs of layouts alone, where these are not charted."""
-        moved, steps = self._pairs.between(*ends_of(pairs))
-        return moved * type.size * type.numpy.itemsize, steps
+        if not self.charted:
+            return self._pairs.between(sources, targets, rows, columns)
+        begin, end = self.numbers(sources, targets)
+        return self.moved(self.ways.paths.pairs(begin[rows], end[columns]))
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -126,20 +116,7 @@ class Distances(Struct, frozen=True, dict=True):
             moved[part.here] = part.share * parts
         return moved, steps
 
-    def surely(
-        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding], steps: Matrix
-    ) -> Matrix:
-        """The collectives of charted ways that no plan has less of, of `steps` that their table counts: where
-        no least way has blocks of one size alone, another may be the least, and be that with the fewest."""
-        if not (steps > 1).any() or not self.charted:
-            return steps
-        ends = (*self.numbers(sources, targets),)
-        fewest = np.minimum(steps, self.ways.fewest.between(*ends))
-        return (
-            fewest if (fewest == steps).all() else np.where(self.ways.alike(type.shape, *ends), steps, fewest)
-        )
-
-    def _moved(self, lengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moved(self, lengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Paths as parts of the tensor and collectives, where they are charted."""
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
@@ -149,9 +126,10 @@ class Distances(Struct, frozen=True, dict=True):
     def numbers(self, *lists: Sequence[Sharding]) -> Iterator[Numbers]:
         """The layouts of some lists by number."""
         for shardings in lists:
-            yield np.array([self._number(sharding) for sharding in shardings], dtype=np.int64)
+            yield np.array([self.number(sharding) for sharding in shardings], dtype=np.int64)
 
-    def _number(self, sharding: Sharding) -> int:
+    def number(self, sharding: Sharding) -> int:
+        """That of a charted layout. LayoutError if it has other pieces of axes."""
         known = self.known.get(sharding)
         if known is None:
             known = self.known[sharding] = self.ways.index[self._layout(sharding)]
@@ -212,7 +190,7 @@ class Distances(Struct, frozen=True, dict=True):
     def _charts(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        return self._moved(self.ways.paths.pairs(*self._pairs_of(sources, targets, rows, columns)))
+        return self.moved(self.ways.paths.pairs(*self._pairs_of(sources, targets, rows, columns)))
 
     def estimates(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
@@ -234,7 +212,7 @@ class Distances(Struct, frozen=True, dict=True):
         cuts the atoms."""
         pair = source, target
         if pair not in self.pairs:
-            moved, _ = self._moved(self.ways.paths.pairs(*self.numbers([source], [target])))
+            moved, _ = self.moved(self.ways.paths.pairs(*self.numbers([source], [target])))
             self.pairs[pair] = float(moved[0]), *_left(self.sizes, *map(self._layout, pair))
         return self.pairs[pair]
 

@@ -57,17 +57,5 @@ class Pairs:
         return found
 
 
-def ends_of(
-    pairs: Sequence[tuple[Sharding, Sharding]],
-) -> tuple[list[Sharding], list[Sharding], Numbers, Numbers]:
-    """The sources and the targets of some pairs, each once, and for each pair the numbers of its own."""
-    ends = dict[Sharding, int](), dict[Sharding, int]()
-    rows, columns = (
-        np.array([known.setdefault(pair[end], len(known)) for pair in pairs], np.int64)
-        for end, known in enumerate(ends)
-    )
-    return [*ends[0]], [*ends[1]], rows, columns
-
-
 def _unknown(size: int) -> Matrix:
     return np.full((size, size), np.nan)

@@ -26,38 +26,47 @@ class Paths:
 
     def __init__(self, orders: Orders, search: Callable[[Numbers], Matrix]) -> None:
         self.orders, self.search = orders, search
-        self.rows: dict[int, Vector] = {}
+        size = len(orders.first)
+        self._rows, self._count = np.empty((0, size)), 0
+        self._place = np.full(size, -1)
+        """In which of the rows the paths from a layout are."""
         every = distinct(orders.first)
         self._together = every if len(every) <= ALL else []
 
     def between(self, sources: Numbers, targets: Numbers) -> Matrix:
         """The lengths of the shortest paths from each of some layouts to each of others."""
-        return self.along(self.orders.ends(sources, targets))
-
-    def along(self, ends: Ends) -> Matrix:
-        """The same for ends that somebody has found in these orders."""
-        self._find(ends.starts)
-        lengths = np.empty(ends.targets.shape)
-        for row, start, found in zip(lengths, ends.starts.tolist(), ends.targets, strict=True):
-            row[:] = self.rows[start][found]
-        return lengths
+        ends = self.orders.ends(sources, targets)
+        return self.at(Ends(ends.starts[:, None], ends.targets))
 
     def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
         """The length of the shortest path from each of some layouts to one of others."""
-        ends = self.orders.pairs(sources, targets)
-        self._find(ends.starts)
-        found = np.empty(len(sources))
-        for start in distinct(ends.starts):
-            here = ends.starts == start
-            found[here] = self.rows[start][ends.targets[here]]
-        return found
+        return self.at(self.orders.pairs(sources, targets))
 
-    def _find(self, starts: Numbers) -> None:
+    def at(self, ends: Ends) -> Matrix:
+        """The same for ends that somebody has found in these orders, of as many starts as targets."""
+        place = self._found(ends.starts)
+        return self._rows[place, ends.targets]
+
+    def _found(self, starts: Numbers) -> Numbers:
+        """The rows that have the paths from some layouts."""
+        place = self._place[starts]
+        if place.min(initial=0) < 0:
+            self._find([start for start in distinct(starts.ravel()) if self._place[start] < 0])
+            place = self._place[starts]
+        return place
+
+    def _find(self, new: list[int]) -> None:
         """Know the paths from these layouts."""
-        new = [start for start in dict.fromkeys(starts.tolist()) if start not in self.rows]
-        if new:
-            some = np.array(self._together or new, np.int64)
-            self.rows.update(zip(some.tolist(), self.search(some), strict=True))
+        some = np.array(self._together or new, np.int64)
+        found = self.search(some)
+        before, count = self._count, self._count + len(some)
+        if count > len(self._rows):
+            rows = np.empty((max(count, 2 * before), self._rows.shape[1]))
+            rows[:before] = self._rows[:before]
+            self._rows = rows
+        self._rows[before:count] = found
+        self._place[some] = np.arange(before, count)
+        self._count = count
 
 
 class Either(Paths):
@@ -65,19 +74,12 @@ class Either(Paths):
     others may have as well."""
 
     def __init__(self, whole: Paths, every: Paths, partial: NDArray[np.bool_]) -> None:
-        super().__init__(whole.orders, whole.search)
-        self.rows, self.every, self.partial = whole.rows, every, partial
+        self.orders, self.whole, self.every, self.partial = whole.orders, whole, every, partial
 
-    def along(self, ends: Ends) -> Matrix:
-        lengths, late = super().along(ends), self.partial[ends.targets]
-        rows = np.flatnonzero(late.any(axis=1))
-        if len(rows):
-            more = self.every.along(Ends(ends.starts[rows], ends.targets[rows]))
-            lengths[rows] = np.where(late[rows], more, lengths[rows])
-        return lengths
-
-    def pairs(self, sources: Numbers, targets: Numbers) -> Vector:
-        lengths, late = super().pairs(sources, targets), np.flatnonzero(self.partial[targets])
-        if len(late):
-            lengths[late] = self.every.pairs(sources[late], targets[late])
+    def at(self, ends: Ends) -> Matrix:
+        late = self.partial[ends.targets]
+        lengths = self.whole.at(ends)
+        if late.any():
+            starts = np.broadcast_to(ends.starts, late.shape)[late]
+            lengths[late] = self.every.at(Ends(starts, ends.targets[late]))
         return lengths

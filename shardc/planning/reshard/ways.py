@@ -160,19 +160,23 @@ class Ways:
         return self.timed(np.where(self.collectives.free, 0.0, 1.0))
 
     def alike(self, shape: tuple[int, ...], sources: Numbers, targets: Numbers) -> NDArray[np.bool_]:
-        """Between which layouts of a tensor a shortest path leads on which all blocks have one size, and no
-        results are made partial."""
+        """Whether from each of some layouts of a tensor a shortest path leads to one of others on which all
+        blocks have one size, and no results are made partial."""
         even = self._even(shape)
-        if even.all():
-            return np.ones((len(sources), len(targets)), np.bool_)
         rows = self._alike.setdefault(even.tobytes(), {})
-        new = [start for start in dict.fromkeys(sources.tolist()) if start not in rows]
+        starts, which = np.unique(sources, return_inverse=True)
+        begun: list[int] = starts.tolist()
+        new = [start for start in begun if start not in rows]
         if new:
             edges, other = replace(self.collectives.edges, lengths=self._steps), self.collectives.unreduces
             kept = edges.only(even[edges.sources] & even[edges.targets] & ~other)
             rows.update(zip(new, shortest_paths(len(even), kept, np.array(new, np.int64)), strict=True))
-        lengths = np.array([rows[start][targets] for start in sources.tolist()])
-        return lengths <= self.paths.between(sources, targets)
+        lengths = np.array([rows[start] for start in begun])[which, targets]
+        return lengths <= self.paths.pairs(sources, targets)
+
+    def is_even(self, shape: tuple[int, ...]) -> bool:
+        """Whether all layouts divide a tensor evenly."""
+        return bool(self._even(shape).all())
 
     def _even(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         """The layouts that divide a tensor evenly."""

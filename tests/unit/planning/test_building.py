@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shardc.forms.choice import Choice
 from shardc.planning.machines import load
 from shardc.planning.program import gap, plan_program
-from shardc.planning.program.integer import building, solve
+from shardc.planning.program.integer import building, solve, values
 from shardc.planning.program.integer.building import NEAR
 from shardc.planning.program.integer.network import Network
 from shardc.planning.program.integer.solve import RELAXED, Optimum
@@ -82,9 +82,9 @@ def test_copies_between_all_layouts_of_four_axes_are_not_compared(monkeypatch: p
     )
     plan = plan_program(propagated(TURNED), machine=load("balanced"))
     assert plan.collectives == 1
-    assert 0 < max(sizes) <= building.PLACES
+    assert 0 < max(sizes) <= values.PLACES
     with monkeypatch.context() as patch:
-        patch.setattr(building, "PLACES", max(sizes) - 1)
+        patch.setattr(values, "PLACES", max(sizes) - 1)
         assert gap.proof(plan.problem) is not None  # of the windows that can be solved
 
 

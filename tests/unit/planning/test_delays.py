@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from shardc.analysis.phases import PLAIN
+from shardc.analysis.manual import NO_AXES
+from shardc.analysis.phases import BEFORE, BETWEEN, PLAIN, Context
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.planning.machines import load
-from shardc.planning.program.costs.delays import Delays
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.distances import distances
-from shardc.planning.reshard.orders import Orders
 from shardc.planning.reshard.runs import alone, atoms_for
 
 MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
@@ -141,23 +140,30 @@ def test_prices_are_the_same_one_by_one_and_together(axes):
     assert [together(type, *pair) for pair in some] == [single(type, *pair) for pair in some]
 
 
-def test_where_ways_lead_is_found_once(monkeypatch):
-    """Latency, bytes and what is written are looked up in tables of the same layouts."""
+def test_prices_of_many_tensors_are_looked_up_together():
+    """Whatever their sizes, ranks and phases are, each is what it is alone."""
     mesh = Mesh("m", (("x", 2), ("y", 4)))
-    found = distances(alone(mesh.several), 2)
-    delays, asked, images = Delays(found, Rates(load(MACHINES[0]), mesh)), list[int](), Orders.images
-    delays.before.orders._known.clear()
-
-    def counted(orders, each, layouts):
-        asked.append(len(layouts))
-        return images(orders, each, layouts)
-
-    monkeypatch.setattr(Orders, "images", counted)
-    every = np.arange(len(found.ways.found))
-    assert delays.ticks(1024, every, every[:5]).shape == (len(every), 5)
-    assert asked == [len(every)]
-    assert delays.ticks(1024, every[:5], every).shape == (5, len(every))
-    assert asked == [len(every)]
+    atoms, draw = atoms_for(alone(mesh.several), (1, 2)), random.Random(2)
+    rates = [Rates(load("h100-infiniband"), mesh) for _ in range(2)]
+    single, together = (Prices(atoms, each) for each in rates)
+    asked = []
+    for shape in ((8, 16), (6, 12), (64,), (5,), (1 << 14, 1 << 15)):
+        every = [*shardings(mesh, atoms, len(shape))]
+        for phase in (BETWEEN, BEFORE):
+            places = tuple(draw.sample(every, min(9, len(every))))
+            asked.append((TensorType(shape, "f32"), Context(NO_AXES, phase), places))
+    together.look_up(asked, [(table, [*product(table[2], table[2])]) for table in asked])
+    for type, context, places in asked:
+        for mine, alone_ in zip(
+            together.table(type, places, context), single.table(type, places, context), strict=True
+        ):
+            np.testing.assert_array_equal(mine, alone_)
+        for row, source in enumerate(places):
+            for column, target in enumerate(places):
+                assert (
+                    together(type, source, target, context)[0]
+                    == single.table(type, places, context)[0][row, column]
+                )
 
 
 def test_no_copy_spares_more_than_it_takes():

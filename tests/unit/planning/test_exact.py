@@ -12,6 +12,7 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
+from shardc.planning.program.costs.bounds import Bounds
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.integer import highs
 from shardc.planning.program.integer.building import network
@@ -180,7 +181,7 @@ def main(a: f32[8@x, 128@y], w: f32[128@y, 8]) -> f32[8, 8]:
 
 
 def test_copies_of_a_value_are_priced_together(monkeypatch):
-    """Those of a weight that is there in one layout and needed in many."""
+    """So are those of all values, whatever their sizes are."""
     text = """
 mesh m[x=2, y=4]
 
@@ -188,17 +189,17 @@ def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> f32[64@x, 64
     return tanh(a @ w) @ v
 """
     problem, asked = planned(text, "h100-infiniband"), list[int]()
-    least = Prices._least
+    of = Bounds.of
 
-    def counted(prices, type, sources, targets, manual):
-        asked.append(len(sources) * len(targets))
-        return least(prices, type, sources, targets, manual)
+    def counted(bounds, some):
+        asked.append(sum(len(each.rows) for each in some))
+        return of(bounds, some)
 
-    monkeypatch.setattr(Prices, "_least", counted)
+    monkeypatch.setattr(Bounds, "of", counted)
     problem.priced.clear()
     net = whole(problem)
     assert net is not None and len(net.moves) > 4 * len(problem.values)
-    assert len(asked) <= len(problem.values) and max(asked) > 1
+    assert asked[0] > 4 * len(problem.values) and not any(asked[1:])
 
 
 def test_what_a_solution_uses_of_copies():

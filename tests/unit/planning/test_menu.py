@@ -86,7 +86,8 @@ def test_paths_are_shared_where_prices_are_equal(graph: Graph) -> None:
     )
     for prices in (own, shared, same):
         prices(type, layouts[0], layouts[1])
-    mine, other, equal = (each.delays[2, BETWEEN][0] for each in (own, shared, same))
+    mine, other, equal = (each.bounds.tables[2, BETWEEN].delays for each in (own, shared, same))
+    assert mine is not None and other is not None and equal is not None
     assert mine.sent is other.sent
     assert mine.before is not other.before
     assert other.before is equal.before

@@ -57,7 +57,7 @@ def planned(text: str) -> Graph:
         raise Seen
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(insert_reshards, "plan_program", see)
+        patch.setattr(insert_reshards, "Planner", see)
         options = {"fold-layers": {"worth": 8}}
         with pytest.raises(Seen):
             run_to(make_context(), read(text, "layers.shard"), "local", options=options)

@@ -35,35 +35,40 @@ def asked(monkeypatch):
     return counts
 
 
+def between(table, layouts):
+    """From each of some layouts to each."""
+    rows, columns = (each.ravel() for each in np.indices(2 * (len(layouts),)))
+    return [each.reshape(2 * (len(layouts),)) for each in table.each(layouts, layouts, rows, columns)]
+
+
 def anew():
     return Distances(alone(Mesh("m", AXES).several), 2)
 
 
 def test_a_pair_is_looked_for_once(asked):
     every, table = some_layouts(12), anew()
-    first = table.table(TYPE, every[:8], every[:8])
-    again = table.table(TensorType((64, 96), "bf16"), every[:8], every[:8])
-    assert (first[0] == 2 * again[0]).all() and (first[1] == again[1]).all()
-    table.each(TYPE, [(every[0], every[1]), (every[9], every[1])])
-    table.table(TYPE, every, every)
+    first, again = between(table, every[:8]), between(table, every[:8])
+    assert (first[0] == again[0]).all() and (first[1] == again[1]).all()
+    table.each(every[:10], every[:2], np.array([0, 9]), np.array([1, 1]))
+    between(table, every)
     assert asked == [64, 1, 144 - 64 - 1]
 
 
 def test_what_is_kept_is_what_is_found(asked):
     every, table = some_layouts(12), anew()
     for count in (3, 7, 12):
-        table.table(TYPE, every[:count], every[:count])
-    for mine, found in zip(table.table(TYPE, every, every), anew().table(TYPE, every, every), strict=True):
+        between(table, every[:count])
+    for mine, found in zip(between(table, every), between(anew(), every), strict=True):
         assert np.array_equal(mine, found)
 
 
 def test_few_layouts_are_kept(asked, monkeypatch):
     monkeypatch.setattr(pairs, "MOST", 6)
     every, table = some_layouts(12), anew()
-    expected = distances(alone(Mesh("m", AXES).several), 2).table(TYPE, every, every)
+    expected = between(distances(alone(Mesh("m", AXES).several), 2), every)
     asked.clear()
     for some in (slice(4), slice(4), slice(3, 8), slice(4), slice(12), slice(12)):
-        found = table.table(TYPE, every[some], every[some])
+        found = between(table, every[some])
         for mine, of in zip(found, expected, strict=True):
             assert np.array_equal(mine, of[some, some])
     assert asked == [16, 25, 16, 144, 144]

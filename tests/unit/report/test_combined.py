@@ -315,7 +315,8 @@ def test_plans_follow_each_other_while_they_get_quicker(
         ([90, 40, 30, 20], [100, 80, 40, 30]),  # the first one is no quicker than the best that is known
         ([70, 69, 40, 39], [100, 70, 80, 40]),
         ([90, 79, 30], [100, 80]),  # and the next one little
-        ([40, 39, 50, 20], [100, 40, 80]),  # it is quicker than what comes of the best
+        ([41, 40, 50, 20], [100, 41, 80]),  # it is quicker than what comes of the best
+        ([41, 39, 50, 20], [100, 41]),  # so much that none begins there
     ],
 )
 def test_plans_go_on_from_the_quickest(took: list[int], begun: list[int]) -> None:

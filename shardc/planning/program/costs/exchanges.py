@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import NamedTuple
 
 from shardc.analysis.phases import BETWEEN, Phase
 from shardc.forms.cost import FormCollective
@@ -33,6 +34,15 @@ STAGED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
 """Those that are done in stages over several links where that is quicker."""
 
 MEGABYTE = 10**6
+
+
+class Least(NamedTuple):
+    """Ticks of a collective: `before` its first byte, of each byte that is `sent`, and of each if it takes
+    the longer of these two: as far as it does not pay for latency, it is `joined`, and takes its bytes."""
+
+    before: float
+    sent: float
+    joined: float
 
 
 class Exchanges:
@@ -80,8 +90,8 @@ class Exchanges:
             block = wanted.result
         return ticks
 
-    def least(self, kind: str, over: Sequence[Axis], phase: Phase) -> tuple[float, float]:
-        """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
+    def least(self, kind: str, over: Sequence[Axis], phase: Phase) -> Least:
+        """What one over pieces of axes takes, or more."""
         op, held = OPS[kind], MEGABYTE * size_of(over)
         assert op.sends is not None and op.title is not None
         dim, bytes = None if op is spmd.all_reduce else 0, op.sends(held, size_of(over))
@@ -93,8 +103,17 @@ class Exchanges:
                 for axes in ((*over,), merge(over))  # of a torus, pieces of an axis may be lines of their own
             )
 
-        each = self._share(op.title, over, phase) * ticks(self.stages, 0)
-        return each, ticks(self.bare, held) / bytes
+        share, sent = self._share(op.title, over, phase), ticks(self.bare, held) / bytes
+        return Least(share * ticks(self.stages, 0), sent, (1 - share) * sent)
+
+    def least_permute(self, phase: Phase) -> Least:
+        """The same of a permute, which may be over fewer pieces, and goes to the next device at least."""
+        title, links = spmd.collective_permute.title, self.stages.machine.links
+        share = min(
+            [part for (op, _, of), part in self.shares.items() if op == title and of in (phase, None)] + [1.0]
+        )
+        sent = self.tick / max(link.best[0] for link in links)
+        return Least(share * self.tick * min(link.best[1] for link in links), sent, (1 - share) * sent)
 
     def _time(self, sent: Wanted | Exchange, phase: Phase = BETWEEN) -> int:
         """Of a collective, in stages where that is quicker."""

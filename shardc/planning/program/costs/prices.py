@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from shardc.analysis.phases import PLAIN, Context, Phase
+from shardc.analysis.phases import PLAIN, Context
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
-from shardc.layout import Axis, Sharding
-from shardc.layout.difference import subtract
+from shardc.layout import Sharding
 from shardc.planning.effort import spend
-from shardc.planning.program.costs.delays import Delays, WholeAxes
-from shardc.planning.program.costs.rates import ONCE, Rates
+from shardc.planning.program.costs.bounds import Asked, Bounds
+from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
-from shardc.planning.reshard.distances import FEW, Distances, distances
+from shardc.planning.reshard.distances import FEW, distances
+from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.solvers import Matrix, Vector
 
@@ -29,19 +30,11 @@ Key = tuple[TensorType, Sharding, Sharding, Context]
 Price = tuple[float, int]
 """Ticks and collectives."""
 
+Table = tuple[TensorType, Context, tuple[Sharding, ...]]
+"""Changes of a tensor between all of some layouts."""
 
-def _made_partial(sources: Sequence[Sharding], targets: Sequence[Sharding]) -> Matrix:
-    """1 where what is whole over some axis becomes a partial result over it."""
-    found = np.zeros((len(sources), len(targets)))
-    for at, target in enumerate(targets):
-        if target.unreduced:
-            found[:, at] = [_has_more(target.unreduced, source.unreduced) for source in sources]
-    return found
-
-
-@lru_cache(maxsize=65536)
-def _has_more(axes: tuple[Axis, ...], others: tuple[Axis, ...]) -> bool:
-    return bool(subtract(axes, others))
+Pairs = Sequence[tuple[Sharding, Sharding]]
+"""Changes between two layouts each."""
 
 
 class Arcs(Struct, frozen=True):
@@ -72,14 +65,14 @@ class Prices:
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
-        self.delays: dict[tuple[int, Phase], tuple[Delays, WholeAxes]] = {}
+        self.bounds = Bounds(atoms, rates)
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, Context], list[Key]] = {}
         self.direct: dict[tuple[TensorType, Context], dict[object, Arcs]] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
         self._groups: dict[tuple[int, int, bool], tuple[list[Choice], dict[Sharding, list[int]]]] = {}
-        self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
-        """Lower bounds between all of some layouts, and what is added where something is sent."""
+        self.tables: dict[Table, tuple[Matrix, Matrix]] = {}
+        """Lower bounds between all of some layouts."""
 
     def groups(self, choices: list[Choice], index: int, operand: bool) -> dict[Sharding, list[int]]:
         """For each layout that some choices of an operation give one of its operands or results, which of the
@@ -102,59 +95,30 @@ class Prices:
             self.learn(type, [(source, target)], context)
         return self.known[key]
 
-    def learn(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]], context: Context) -> None:
-        """Look up the prices between pairs of layouts, together."""
-        new = [pair for pair in dict.fromkeys(pairs) if (type, *pair, context) not in self.known]
-        if not new:
-            return
-        if len(self.atoms) > FEW:
-            found = self._each(type, new)
-        else:
-            rows, columns = (list(dict.fromkeys(pair[end] for pair in new)) for end in (0, 1))
-            row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
-            where = tuple(np.array([(row[s], column[t]) for s, t in new], np.int64).T)
-            found = (each[where] for each in self._least(type, rows, columns, context))
-        for pair, ticks, count in zip(new, *(each.tolist() for each in found), strict=True):
-            self.known[type, *pair, context] = ticks, int(count)
+    def learn(self, type: TensorType, pairs: Pairs, context: Context) -> None:
+        """Look up the prices between pairs of layouts."""
+        self.look_up((), [((type, context, tuple(dict.fromkeys(chain.from_iterable(pairs)))), pairs)])
 
-    def _each(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]]) -> tuple[Vector, Vector]:
-        """Lower bounds for some pairs of layouts, on meshes of many axes."""
-        bytes, count = distances(self.atoms, type.rank).each(type, pairs)
-        per_byte, each = self.rates.least
-        ticks = per_byte * bytes + each * count
-        if self.rates.free:
-            return ticks, count
-        made = [_has_more(target.unreduced, source.unreduced) for source, target in pairs]
-        return ticks + ONCE * np.array(made), count
-
-    def _least(
-        self,
-        type: TensorType,
-        sources: Sequence[Sharding],
-        targets: Sequence[Sharding],
-        context: Context,
-    ) -> tuple[Matrix, Matrix]:
-        """Lower bounds from each of some layouts to each of others."""
-        known = distances(self.atoms, type.rank)
-        bytes, count = known.table(type, sources, targets)
-        per_byte, each = self.rates.least
-        sure = count if self.rates.flat or self.rates.free else known.surely(type, sources, targets, count)
-        ticks = per_byte * bytes + each * sure
-        if self.rates.free:
-            return ticks, count
-        if not self.rates.flat and self.atoms and known.charted:
-            delays, whole = self._delays(known, context.phase)
-            size = type.size * type.numpy.itemsize
-            ticks = np.maximum(ticks, delays.ticks(size, *known.numbers(sources, targets)))
-            if not context.manual:  # along whose axes copies don't share work
-                ticks = np.maximum(ticks, whole.ticks(type, sources, targets))
-        return ticks + ONCE * _made_partial(sources, targets), count
-
-    def _delays(self, known: Distances, phase: Phase) -> tuple[Delays, WholeAxes]:
-        key = known.rank, phase
-        if key not in self.delays:
-            self.delays[key] = Delays(known, self.rates, phase), WholeAxes(known, self.rates, phase)
-        return self.delays[key]
+    def look_up(self, tables: Iterable[Table], ways: Iterable[tuple[Table, Pairs]]) -> None:
+        """Look up together, as far as they are not known, the prices between all of some layouts, and those
+        between some pairs of layouts."""
+        new = dict.fromkeys(table for table in tables if table not in self.tables)
+        asked = [Asked(type, context, places, *_all(len(places))) for type, context, places in new]
+        keys = list[list[Key]]()
+        for (type, context, places), pairs in ways:
+            found = [key for pair in pairs if (key := (type, *pair, context)) not in self.known]
+            if found:
+                number = {place: at for at, place in enumerate(places)}
+                ends = [number[key[1]] for key in found], [number[key[2]] for key in found]
+                asked.append(Asked(type, context, places, *(np.array(each, np.int64) for each in ends)))
+                keys.append(found)
+        bounds = self.bounds.of(asked)
+        for table, (ticks, count) in zip(new, bounds[: len(new)], strict=True):
+            shape = (len(table[2]),) * 2
+            self.tables[table] = ticks.reshape(shape), count.reshape(shape)
+        for found, bound in zip(keys, bounds[len(new) :], strict=True):
+            for key, ticks, count in zip(found, *(part.tolist() for part in bound), strict=True):
+                self.known[key] = ticks, int(count)
 
     def table(
         self,
@@ -164,18 +128,17 @@ class Prices:
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
-        key = type, fused, context, *places
-        if key not in self.tables:
-            cuts = self.rates.cuts(type, places) if fused else np.zeros(())
-            self.tables[key] = *self._least(type, places, places, context), cuts
-        least, steps, cut = self.tables[key]
-        ticks, count = least.copy(), steps.copy()
+        key = type, context, (*places,)
+        self.look_up([key], ())
+        ticks, count = (each.copy() for each in self.tables[key])
         at = {place: number for number, place in enumerate(places)}
         for _, source, target, _ in self.settled.get((type, context), ()):
             if source in at and target in at:
                 where = at[source], at[target]
                 ticks[where], count[where] = self.known[type, source, target, context]
-        return ticks + np.where(count > 0, cut, 0), count
+        if fused:
+            ticks += np.where(count > 0, self.rates.cuts(type, places), 0)
+        return ticks, count
 
     @property
     def few(self) -> bool:
@@ -221,3 +184,10 @@ class Prices:
         changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives
         self.changes += changed
         return changed
+
+
+@lru_cache(maxsize=1024)
+def _all(count: int) -> tuple[Numbers, Numbers]:
+    """From each of so many to each."""
+    rows, columns = np.divmod(np.arange(count * count), count)
+    return rows, columns

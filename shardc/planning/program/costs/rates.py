@@ -25,7 +25,7 @@ from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine
-from shardc.planning.program.costs.exchanges import Exchanges
+from shardc.planning.program.costs.exchanges import Exchanges, Least
 from shardc.planning.program.costs.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -130,6 +130,7 @@ class Rates:
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
+        self._collectives: dict[tuple[str, tuple[Axis, ...], Phase], Least] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
@@ -223,13 +224,14 @@ class Rates:
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
-    def collective(self, kind: str, over: Sequence[Axis], phase: Phase) -> tuple[float, float]:
-        """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
-        per_byte, each = self.least
-        if kind == "collective_permute":  # it may span fewer
-            return each, per_byte
-        before, sent = self.exchanges.least(kind, over, phase)
-        return before + START - 1, sent
+    def collective(self, kind: str, over: tuple[Axis, ...], phase: Phase) -> Least:
+        """What one over pieces of axes takes, or more."""
+        key = kind, over, phase
+        if key not in self._collectives:
+            permute = kind == "collective_permute"
+            found = self.exchanges.least_permute(phase) if permute else self.exchanges.least(*key)
+            self._collectives[key] = found._replace(before=found.before + START - 1)
+        return self._collectives[key]
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:

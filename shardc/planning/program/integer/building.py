@@ -9,7 +9,7 @@ solution violates them (cuts.py). Both have linear relaxations that are exact on
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 
 import numpy as np
@@ -20,17 +20,15 @@ from shardc.layout import Sharding
 from shardc.planning.program.costs.prices import Arcs, Prices
 from shardc.planning.program.integer.choices import Every
 from shardc.planning.program.integer.cuts import Shared
-from shardc.planning.program.integer.listing import TooMany
-from shardc.planning.program.integer.network import Columns, Network, Produced
+from shardc.planning.program.integer.network import Columns, Network
+from shardc.planning.program.integer.values import ONE, Going, going, look_up
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
 from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of a price: what rounding may add
 TOGETHER = 1 << 16  # ways over a place that are compared in one go
-PLACES = 600  # of one value; more have more copies between them than a program may have columns
-ONE = 0
-"""The column that is always 1."""
+AT_ONCE = 500  # values whose prices are looked up together
 
 
 def network(
@@ -52,9 +50,11 @@ def network(
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
-    for value in dict.fromkeys(value for variable in net.scope for value in variable.touched):
-        if value not in problem.free and net.size <= most:
-            _value(net, value)
+    touched = dict.fromkeys(value for variable in net.scope for value in variable.touched)
+    values = [value for value in touched if value not in problem.free]
+    for start in range(0, len(values), AT_ONCE):
+        if net.size <= most:
+            _values(net, values[start : start + AT_ONCE], most)
     given = [problem.own_cost(v, v.choice) for v in net.scope if v not in every.choices]
     net.ticks[ONE], net.count[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
     return net
@@ -83,7 +83,7 @@ def part(
     for slot, held in inside.layouts.items():
         _slot(net, slot, held)
     for value in values:
-        _value(net, value)
+        _values(net, [value])
     return net
 
 
@@ -104,94 +104,45 @@ def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
     net.carried.update(dict.fromkeys(slot.args, held))
 
 
-def _value(net: Network, value: int) -> None:
-    problem = net.problem
-    given = _given(net, value)
-    uses: dict[int, list[list[tuple[Sharding, list[int]]]]] = {}
-    needs: list[Columns] = []
-    for variable, index in problem.consumers.get(value, []):
-        if not problem.free.issuperset(variable.node.results) or not variable.node.results:
-            need = _options(net, variable, index, operand=True)
-            if len(given) > 1 or not need.keys() <= given.keys():
-                columns = list(need.items())
-                same = uses.setdefault(columns[0][1][0], [])
-                if columns not in same:
-                    same.append(columns)
-                    needs.append(need)
-    context, fused = problem.context(value), value in problem.fused
-    made = Produced(problem.graph.type(value), problem.trips(value), context, fused)
-    if len(needs) == 1:
-        _transport(net, made, given, needs[0])
-    elif needs:
-        _shared(net, made, given, needs)
+def _values(net: Network, values: Iterable[int], most: float = inf) -> None:
+    """The ways of some values; soon after `most` columns no more."""
+    found = [each for value in values if (each := going(net, value)) is not None]
+    look_up(net, found)
+    for each in found:
+        if net.size > most:
+            return
+        if len(each.needs) == 1:
+            _transport(net, each)
+        else:
+            _shared(net, each)
 
 
-def _given(net: Network, value: int) -> Columns:
-    if value in net.carried:
-        return net.carried[value]
-    if value in net.problem.arguments:
-        return {net.problem.arguments[value][0]: [ONE]}
-    variable, index = net.problem.producer[value]
-    return _options(net, variable, index, operand=False)
-
-
-def _options(net: Network, variable: Variable, index: int, operand: bool) -> Columns:
-    """The layouts that a variable's choices give an operand or result."""
-    if (variable, index) in net.tied:
-        return net.tied[variable, index]
-    if variable not in net.options:
-        choices = net.outside.get(variable, [variable.choice])
-        return _any(net, [_layouts(choice, operand)[index] for choice in choices])
-    first = net.chosen[variable][0]
-    groups = net.prices.groups(net.options[variable], index, operand)
-    return {layout: [first + place for place in places] for layout, places in groups.items()}
-
-
-def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
-    return choice.operands if operand else choice.results
-
-
-def _any(net: Network, layouts: Iterable[Sharding]) -> Columns:
-    """Any one of some layouts, for whoever asks."""
-    distinct = list(dict.fromkeys(layouts))
-    if len(distinct) == 1:
-        return {distinct[0]: [ONE]}
-    found: Columns = {layout: [net.column()] for layout in distinct}
-    net.row([column for (column,) in found.values()], [], 1, 1)
-    return found
-
-
-def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
+def _transport(net: Network, value: Going) -> None:
     """One user: a flow from the given layout to the needed one."""
-    if len(given) == 1 or len(need) == 1:
-        ways = [(source, target) for source in given for target in need if source != target]
-        net.prices.learn(made.type, ways, made.context)
-        for source, target in ways:
+    made, given, (need,) = value.made, value.given, value.needs
+    if value.one_end:
+        for source, target in value.ways:
             columns = need[target] if len(given) == 1 else given[source]
             net.row([net.copy((made, source, target))], columns, 0, 0)
         return
-    places = list(dict.fromkeys([*given, *need]))
-    arcs = _direct(net, made, places, len(places))
-    _conserve(net, arcs, net.copies(made, places, arcs), places, given, need)
+    arcs = _direct(net, value)
+    _conserve(net, arcs, net.copies(made, value.places, arcs), value.places, given, need)
 
 
-def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -> Arcs:
+def _direct(net: Network, value: Going) -> Arcs:
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
-    the first `middle` places.
+    the places in the middle.
     """
+    made, places = value.made, value.places
     known = net.prices.direct.setdefault((made.type, made.context), {})
-    key = (middle, made.fused, *places)
-    if key not in known:
+    if value.key not in known:
         size = len(places)
-        if size > PLACES:
-            raise TooMany
-        net.priced(size)
         ticks, count = net.prices.table(made.type, places, made.context, made.fused)
-        direct = ~_in_two(ticks, count, middle)
+        direct = ~_in_two(ticks, count, value.middle)
         direct[np.arange(size), np.arange(size)] = False
         sources, targets = np.divmod(np.flatnonzero(direct), size)
-        known[key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
-    arcs = known[key]
+        known[value.key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
+    arcs = known[value.key]
     return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
 
 
@@ -222,7 +173,7 @@ def _conserve(
     net: Network,
     arcs: Arcs,
     flow: range,
-    places: list[Sharding],
+    places: Sequence[Sharding],
     given: Columns,
     need: Columns,
 ) -> None:
@@ -237,13 +188,12 @@ def _conserve(
     net.rows.put_range(first + arcs.targets, flow, 1)
 
 
-def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
+def _shared(net: Network, value: Going) -> None:
     """Several users: copies that are made once, one of a layout at most, and none for nobody."""
-    wanted = dict.fromkeys(layout for need in needs for layout in need)
-    places = list(dict.fromkeys([*wanted, *given]))
-    arcs = _direct(net, made, places, len(wanted))
+    given, needs, places, wanted = value.given, value.needs, value.places, value.places[: value.middle]
+    arcs = _direct(net, value)
     arcs = arcs.only(arcs.targets < len(wanted))
-    copies = net.copies(made, places, arcs, integral=True)
+    copies = net.copies(value.made, places, arcs, integral=True)
     # of each wanted layout two rows: a copy of it is for somebody, and there is one of it at most
     first = net.rows.open(2 * len(wanted), -inf, 0)
     net.rows.high[first + 1 :: 2] = [1] * len(wanted)

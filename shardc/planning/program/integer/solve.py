@@ -3,10 +3,11 @@
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended, and a large one is left once
-prices hardly raise what no plan is below. Without latency many plans take equally long; there each program
-begins anew, a small one with presolve, so that which of them is found depends on no other, but for the one
-with few collectives, which goes on from that with any number. Where the last solution is no plan of its
-price, the program is solved anew with presolve, since of equally good ones another may be one.
+prices hardly raise what no plan is below; that of a whole program only if one is near to it. Without latency
+many plans take equally long; there each program begins anew, a small one with presolve, so that which of them
+is found depends on no other, but for the one with few collectives, which goes on from that with any number.
+Where the last solution is no plan of its price, nor with latency near to it, the program is solved anew with
+presolve, since of equally good ones another may be one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from shardc.planning.program.problem.variables import Slot, Total, Variable
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
 RELAXED = 40_000  # of all the linear programs that are solved for one: a second or two
 TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
-RISE = 1 / 50  # of a bound, with latency: where prices raise it by less, the plan found with them is taken
+RISE = 1 / 50  # of a bound, with latency: what prices hardly raise it by, and how near to it a plan is
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -98,8 +99,8 @@ def take_cheapest(
 
     Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
     None if there is no solution in linear programs of `work` columns together, each of so many `steps`
-    (solver.py). With `ties`, of equally quick plans the one of least effort is looked for. `begun`: the first
-    linear program's solution, if it is known.
+    (solver.py). With `ties`, of a whole program, that of least effort is looked for among equally quick ones.
+    `begun`: the first linear program's solution, if it is known.
     """
     problem, kept = net.problem, taken(net)
     before = best = problem.cost(net.scope)
@@ -139,10 +140,11 @@ def take_cheapest(
         if cheapest or bound >= enough:
             break
         net.settle(columns, optimum.reduced)
-        if little:
+        near = best[0] <= (1 + RISE) * bound
+        if little and (near or not ties):
             break
         if net.prices.changes == changes:
-            if presolve or not flat:
+            if presolve or (not flat and near):
                 break
             presolve, start = True, None
             continue

@@ -10,8 +10,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.loops import Constants, counted
-from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, own_axes, regions
-from shardc.analysis.phases import BETWEEN, Context, phases
+from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, own_axes
 from shardc.analysis.summed_copies import summed_copies
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import Function, Graph, Node, Op, Region
@@ -22,6 +21,7 @@ from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
 from shardc.planning.program.costs.fusion import traffic
 from shardc.planning.program.costs.rates import OpWork, Rates
+from shardc.planning.program.problem.begun import contexts_of
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
 from shardc.planning.program.problem.changes import change
 from shardc.planning.program.problem.menu import menu_of
@@ -33,7 +33,7 @@ def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     """The planning problem of one function without calls, on a machine."""
     menu, summed = menu_of(rates.mesh), summed_copies(graph)
     problem = Problem(graph, rates.mesh, rates, menu=menu, copies_summed=summed)
-    problem.contexts = _contexts(function, rates)
+    problem.contexts = contexts_of(function, rates)
     constants = Constants(graph)
     times = _times(function)
     for value in function.body.args:
@@ -46,18 +46,6 @@ def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     _mark_free(problem)
     count_work(problem)
     return problem
-
-
-def _contexts(function: Function, rates: Rates) -> dict[int, Context]:
-    """What is around the values of a function, where it matters: in per-device code, and everywhere if
-    collectives of some phase are priced apart."""
-    apart = any(share.phase for share in rates.combined)
-    known, found = dict[Context, Context](), dict[int, Context]()
-    for region, names in regions(function.body):
-        for value, phase in phases(region).items() if names or apart else ():
-            context = Context(names, phase if apart else BETWEEN)
-            found[value] = known.setdefault(context, context)
-    return found
 
 
 def _times(function: Function) -> dict[int, int]:

@@ -37,15 +37,17 @@ def by_axis(problem: Problem, few: bool = False) -> None:
         groups, flat = groups_of_program(problem), problem.rates.flat
         work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
         prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
+        now = problem.total()[0]
         for turn in range(TURNS * len(turns)):
-            before = problem.total()
+            before = now
             for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)]), few):
                 net = network(problem, inside, prices, most=work, scope=scope)
                 found = take_cheapest(net, work=work, ties=False, steps=steps)
                 if found is None:
                     return
                 work -= found.solved
-            idle = idle + 1 if problem.total()[0] > ENOUGH * before[0] else 0
+            now = problem.total()[0]
+            idle = idle + 1 if now > ENOUGH * before else 0
             if turn >= len(turns) - 1 and idle >= len(turns) - 1:
                 return
     except (TooMany, LayoutError):
