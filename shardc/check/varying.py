@@ -85,7 +85,8 @@ class Checker:
         self.around: dict[int, list[int]] = {}
         """The values from around each loop that it uses."""
         self.unheard = 0
-        """In how many loops it looks for what they carry; warnings are not heard there."""
+        """In how many loops it looks for what they carry. Warnings are not heard there, and that a value is
+        the same on all devices is no error yet: it may vary from the second turn on."""
 
     def region(self, region: Region, args: Sequence[State]) -> list[State]:
         """The states of a region's results, given those of its arguments."""
@@ -106,7 +107,8 @@ class Checker:
         return rule(self.site(node))
 
     def site(self, node: Node) -> CheckedOp:
-        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers)
+        settled = not self.unheard
+        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers, settled)
 
     def manual_computation(self, node: Node) -> list[State]:
         """Enter by the in_shardings, leave by the out_shardings."""
@@ -118,6 +120,7 @@ class Checker:
             for sharding, outside in zip(shardings, self.site(node).states, strict=True)
         ]
         inner = Checker(self.graph, self.parts, manual, self.states)
+        inner.unheard = self.unheard
         results = inner.region(region, args)
         returned = inner.site(region.nodes[-1])
         for index in range(len(results)):
