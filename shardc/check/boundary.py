@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.analysis.text import sharded_text
@@ -16,21 +17,40 @@ from shardc.layout import Axis, Sharding, size_of, text_of
 from shardc.ops import spmd
 
 
-def entering(sharding: Sharding, outside: State, parts: AxisParts, manual: frozenset[str]) -> State:
-    """A block varies over the axes that split it, on top of what it does outside; other axes hold copies."""
-    split = parts.of(axis for dim in sharding.dims for axis in dim.axes if axis.name in manual)
+class Left(Struct, frozen=True):
+    """How a value left per-device code: by an out_sharding, the blocks the `same` over axes of these names.
+
+    Without check_vma a derivative of JAX's keeps as blocks of all axes also what is the same on all devices.
+    """
+
+    sharding: Sharding
+    same: frozenset[str]
+
+
+def entering(
+    sharding: Sharding, outside: State, parts: AxisParts, manual: frozenset[str], left: Left | None = None
+) -> State:
+    """A block varies over the axes that split it, on top of what it does outside; other axes hold copies.
+
+    What `left` other per-device code by the same sharding enters as the blocks that it was.
+    """
+    same = left.same if left is not None and left.sharding.dims == sharding.dims else frozenset[str]()
+    split = parts.of(a for dim in sharding.dims for a in dim.axes if a.name in manual and a.name not in same)
     partial = parts.of(axis for axis in sharding.unreduced if axis.name in manual)
     kind = sharding.kind if partial else outside.kind
     return State(outside.varies | split, outside.partial | partial, kind)
 
 
-def leaving(site: CheckedOp, node: Node, index: int) -> None:
-    """ShardcError unless the index-th value that `site` returns is what the out_sharding of `node` says."""
+def leaving(site: CheckedOp, node: Node, index: int) -> Left:
+    """How the index-th value that `site` returns leaves; ShardcError unless it is what the out_sharding of
+    `node` says."""
     sharding = cast(Sequence[Sharding], node.attrs["out_shardings"])[index]
     manual = frozenset(cast(Sequence[str], node.attrs["manual_axes"]))
     result = _Result(site, index, sharding, site.graph.type(node.results[index]), manual)
     result.check_kind()
     result.check_same()
+    differs = {axis.name for axis in result.varies | result.partial}
+    return Left(sharding, manual - differs)
 
 
 class _Result:

@@ -94,7 +94,7 @@ def as_partial(site: CheckedOp) -> list[State]:
     if state.partial and state.kind != kind:
         raise site.error(f"a partial {state.kind} cannot be a partial {kind} too: {site.operands()}")
     same = [axis for axis in axes if axis not in state.varies and not state.is_term(axis, kind)]
-    if same:
+    if same and site.settled:
         over = site.parts.text(same)
         raise site.error(
             f"{site.result()} is declared a partial sum over {over} and is the same there, "

@@ -64,7 +64,7 @@ def _check_declared(site: CheckedOp, declared: str, kind: str, same: frozenset[A
     name = site.result()
     if declared != kind:
         raise site.error(f"{name} is declared a partial {declared}, and is a partial {kind}")
-    if same and kind == "sum":
+    if same and kind == "sum" and site.settled:
         over = site.parts.text(same)
         raise site.error(
             f"{name} is declared a partial sum over {over} and is the same there, counted once per device",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shardc.check.boundary import entering
+from shardc.check.boundary import Left, entering
 from shardc.check.state import SAME, AxisParts, State
 from shardc.check.varying import Checker, parts_of, reached
 from shardc.diagnostics import collecting
@@ -62,7 +62,7 @@ class VaryingBody:
         self.states: dict[int, State] = {}
         self.parts: dict[int, AxisParts] = {}
         """The parts of the axes in each sdy.manual_computation, by its node."""
-        nested: set[int] = set()
+        nested, left = set[int](), dict[int, Left]()
         with collecting():
             if parts is not None:
                 Checker(graph, parts, manual, self.states).region(region, states)
@@ -74,4 +74,4 @@ class VaryingBody:
                 self.parts.update(dict.fromkeys((node.id, *inside), own))
                 nested |= inside
                 if parts is None:
-                    Checker(graph, own, manual, self.states).manual_computation(node)
+                    Checker(graph, own, manual, self.states, left).manual_computation(node)

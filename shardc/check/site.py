@@ -26,7 +26,8 @@ def called(name: str) -> str:
 
 class CheckedOp(Struct, frozen=True, dict=True):
     """A node, and the states of all values before it. `manual` names the axes the code is written over,
-    `makers` are the nodes that made the values.
+    `makers` are the nodes that made the values. In a loop whose values may come to vary over more axes in
+    later turns it is not `settled`.
     """
 
     graph: Graph
@@ -35,6 +36,7 @@ class CheckedOp(Struct, frozen=True, dict=True):
     manual: frozenset[str]
     known: Mapping[int, State]
     makers: Mapping[int, Node] = {}
+    settled: bool = True
 
     @cached_property
     def states(self) -> tuple[State, ...]:

@@ -14,7 +14,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.manual import mesh_of
-from shardc.check.boundary import entering, leaving
+from shardc.check.boundary import Left, entering, leaving
 from shardc.check.communication import COMMUNICATION, said
 from shardc.check.flow import not_partial, plain, without_partials
 from shardc.check.groups import GROUPED
@@ -50,23 +50,25 @@ class VaryingTypes(Mapping[int, State]):
 def check_graph(graph: Graph) -> dict[int, VaryingTypes]:
     """Check all per-device code of a module: the types of each body, by the id of its node."""
     found: dict[int, VaryingTypes] = {}
+    left: dict[int, Left] = {}
     for function in graph.functions.values():
         nested: set[int] = set()
         for node in walk(function.body):
             if node.name == sdy.manual_computation.name and node.id not in nested:
-                found[node.id] = check_body(graph, node)
+                found[node.id] = check_body(graph, node, left)
                 nested |= {inner.id for inner in walk(node.regions[0])}
     return found
 
 
-def check_body(graph: Graph, node: Node) -> VaryingTypes:
+def check_body(graph: Graph, node: Node, left: dict[int, Left] | None = None) -> VaryingTypes:
     """The types of the values in a sdy.manual_computation; ShardcError at the first operation that is wrong.
 
-    Warns where a reduction combines copies.
+    left: how values left other bodies, to which those of this one are added. Warns where a reduction combines
+    copies.
     """
     parts = parts_of(graph, node)
     states: dict[int, State] = {}
-    Checker(graph, parts, frozenset(), states).manual_computation(node)
+    Checker(graph, parts, frozenset(), states, left).manual_computation(node)
     return VaryingTypes(graph, parts, states)
 
 
@@ -74,9 +76,16 @@ class Checker:
     """Walks regions in order; `states` fills up."""
 
     def __init__(
-        self, graph: Graph, parts: AxisParts, manual: frozenset[str], states: dict[int, State]
+        self,
+        graph: Graph,
+        parts: AxisParts,
+        manual: frozenset[str],
+        states: dict[int, State],
+        left: dict[int, Left] | None = None,
     ) -> None:
         self.graph, self.parts, self.manual, self.states = graph, parts, manual, states
+        self.left: dict[int, Left] = {} if left is None else left
+        """How values left the bodies that were checked before."""
         self.makers: dict[int, Node] = {}
         self.called: dict[str, tuple[list[State], list[State]]] = {}
         """What each function was last called with, and what came of it."""
@@ -85,7 +94,8 @@ class Checker:
         self.around: dict[int, list[int]] = {}
         """The values from around each loop that it uses."""
         self.unheard = 0
-        """In how many loops it looks for what they carry; warnings are not heard there."""
+        """In how many loops it looks for what they carry. Warnings are not heard there, and that a value is
+        the same on all devices is no error yet: it may vary from the second turn on."""
 
     def region(self, region: Region, args: Sequence[State]) -> list[State]:
         """The states of a region's results, given those of its arguments."""
@@ -106,7 +116,8 @@ class Checker:
         return rule(self.site(node))
 
     def site(self, node: Node) -> CheckedOp:
-        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers)
+        settled = not self.unheard
+        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers, settled)
 
     def manual_computation(self, node: Node) -> list[State]:
         """Enter by the in_shardings, leave by the out_shardings."""
@@ -114,14 +125,15 @@ class Checker:
         shardings = cast(Sequence[Sharding], node.attrs["in_shardings"])
         (region,) = node.regions
         args = [
-            entering(sharding, outside, self.parts, manual)
-            for sharding, outside in zip(shardings, self.site(node).states, strict=True)
+            entering(sharding, outside, self.parts, manual, self.left.get(value))
+            for sharding, outside, value in zip(shardings, self.site(node).states, node.operands, strict=True)
         ]
-        inner = Checker(self.graph, self.parts, manual, self.states)
+        inner = Checker(self.graph, self.parts, manual, self.states, self.left)
+        inner.unheard = self.unheard
         results = inner.region(region, args)
         returned = inner.site(region.nodes[-1])
-        for index in range(len(results)):
-            leaving(returned, node, index)
+        for index, result in enumerate(node.results):
+            self.left[result] = leaving(returned, node, index)
         outer = self.parts.of(self.parts.mesh.axis(name) for name in self.manual)
         return [replace(s, varies=s.varies & outer, partial=s.partial & outer) for s in results]
 

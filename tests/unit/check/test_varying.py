@@ -462,6 +462,24 @@ def test_a_loop_may_make_a_carried_value_vary():
     assert check(XY, body, OUT)["p"] == "f32[2, 32]{varies: i, j}"
 
 
+def test_a_loop_may_sum_what_varies_from_the_second_turn_on():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        def turn(b: GraphBuilder, p: int) -> list[int]:
+            term = b.one("spmd.as_partial", p, axes=(J,), kind="sum")
+            return [b.one("stablehlo.multiply", x, psum(b, term, J))]
+
+        return [psum(b, b.name(loop(b, [y], turn)[0], "p"), J)]
+
+    inputs = {"x": (f32(8, 64), lay([I], [J])), "y": XY["y"]}
+    assert check(inputs, body, OUT)["p"] == "f32[2, 32]{varies: i, j}"
+
+
+def test_a_loop_may_not_declare_a_sum_of_what_never_varies():
+    turn = lambda b, p: [psum(b, b.one("spmd.as_partial", p, axes=(J,), kind="sum"), J)]  # noqa: E731
+    message, _ = told(XY, lambda b, x, y: loop(b, [y], turn), OUT)
+    assert message.endswith("is declared a partial sum over j and is the same there, counted once per device")
+
+
 def test_a_loop_in_loops_is_looked_at_where_what_it_begins_with_changes(monkeypatch: pytest.MonkeyPatch):
     looked, plainly = [0], Checker.node
 

@@ -64,7 +64,28 @@ def test_a_collective(agree: Any, name: str, vma: bool) -> None:
     assert agree(mapped(function, out_specs, check_vma=vma), filled(16, 16)) == []
 
 
+def summed_in_turns(v: Any) -> Any:
+    """What is summed begins as the same on all devices; from the second turn on it varies."""
+
+    def turn(c: Any, _: None) -> Any:
+        return jnp.sin(v) * lax.psum(c, "y"), None
+
+    start = lax.pcast(jnp.ones(v.shape), ("x", "y"), to="varying")
+    return lax.scan(turn, start, length=3)[0]
+
+
+def branching_turns(v: Any) -> Any:
+    """Which branch a turn takes is kept for the derivative, where the branches have collectives too."""
+
+    def turn(c: Any, t: Any) -> Any:
+        return lax.cond(t % 2 == 0, lambda c: c * lax.psum(c, "y"), jnp.sin, c), None
+
+    return lax.scan(turn, v, jnp.arange(3))[0]
+
+
 GRADIENTS = {
+    "branches in a loop": (branching_turns, BOTH),
+    "psum in a loop": (summed_in_turns, BOTH),
     "psum": (lambda v: lax.psum(jnp.sin(v), "y"), X),
     "all_gather": (lambda v: lax.all_gather(v, "y", tiled=True) * v[:1], BOTH),
     "psum_scatter": (lambda v: lax.psum_scatter(v * v, "y", tiled=True), BOTH),
