@@ -130,7 +130,8 @@ class Run(Struct, frozen=True):
         `outlines`; False where they are unlike, and the module is half rewritten."""
         try:
             self.plainly(entries)
-            self._one(unfolds.load()(**({} if outlines else {"outlines": False}), options=self.options))
+            asked: dict[str, Any] = {"options": self.options} | ({} if outlines else {"outlines": False})
+            self._one(unfolds.load()(**asked))
         except Unlike:
             return False
         return True
