@@ -165,7 +165,7 @@ class Alignment:
             apart = isinstance(value, OpResult) and value.op in self.apart
             return _may_be(value, usual.operands[operand]) and not apart
         there, result = expected
-        other = self.op[there] if there < len(self.op) else None
+        other = self.op[there]
         return splat_of(usual.operands[operand]) is None if other is None else value is other.results[result]
 
     # What others do
@@ -187,8 +187,9 @@ class Alignment:
             index = 2 * one.index - two.index  # where arguments are in the order of layers
             return one.block.args[index] if 0 <= index < len(one.block.args) else None
         if isinstance(one, OpResult) and isinstance(two, OpResult) and one.index == two.index:
-            here, there = self.place.get(one.op), self.place.get(two.op)
-            return None if here is None or there is None else (2 * here - there, one.index)
+            here, there = self.place.get(one.op, -1), self.place.get(two.op, -1)
+            at = 2 * here - there
+            return (at, one.index) if min(here, there) >= 0 and 0 <= at < len(self.op) else None
         return None
 
     def first_reader(self, place: int, operand: int) -> tuple[int, int] | None:

@@ -87,7 +87,9 @@ class _Change:
         usual = self.steps.usual(place)
         if usual is None or len(usual.results) != 1 or len(reads(usual)) > len(usual.operands):
             return False
-        before = next(op for op in self.steps.op[place + 1 :] if op is not None)
+        behind = (op for op in self.steps.op[place + 1 :] if op is not None)
+        before = next(behind, self.block.last_op)
+        assert before is not None
         values = list[SSAValue]()
         for number, value in enumerate(usual.operands):
             expected = self.steps.expected(place, number)
@@ -106,7 +108,7 @@ class _Change:
         """What an operation that stands for others reads, where another layer's reads a `usual` value."""
         if isinstance(expected, tuple):
             place, number = expected
-            op = self.stand.get(place) or (self.steps.op[place] if place < len(self.steps.op) else None)
+            op = self.stand.get(place) or self.steps.op[place]
             return None if op is None else op.results[number]
         if isinstance(usual, BlockArgument) and expected is not usual:
             read = dict.fromkeys(value for op in apart for value in op.operands)
