@@ -11,8 +11,9 @@ import pytest
 from shardc.dialects.context import make_context
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.frontend.text import read
-from shardc.graph import Graph
+from shardc.graph import Graph, Node
 from shardc.graph.marks import LAYER
+from shardc.ops import hlo
 from shardc.passes import insert_reshards
 from shardc.passes.pipeline import run_to
 from shardc.planning.effort import counting
@@ -23,8 +24,9 @@ from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.canonical import lines_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.setup import setup
-from shardc.planning.program.remembered import known, one_differs
+from shardc.planning.program.remembered import known, layers_alike, one_differs
 from shardc.planning.program.remembered.all_alike import all_alike
+from shardc.planning.program.remembered.layers_alike import Layers
 from shardc.planning.program.search import repeats
 from shardc.rewrite.folding import apart
 from tests.unit.rewrite.folding.programs import LAYER as MLP
@@ -269,3 +271,16 @@ def test_a_plan_of_what_differs_with_more_collectives_has_to_pay_for_them(
     known.improved(setup(graph, graph.main, Rates(load("balanced"), mesh_of(graph), ())), "anew", alike=True)
     before, tried, taken = totals
     assert before == taken < tried
+
+
+def test_layers_that_do_not_correspond_have_no_count_in_common() -> None:
+    """Of a place one stack has an operation of two operands, the other one of one."""
+    value = iter(range(9)).__next__
+    add, negate = (
+        Node(0, op.name, (value(),) * n, (value(),), {}) for op, n in ((hlo.add, 2), (hlo.negate, 1))
+    )
+    one, other = Layers(), Layers()
+    one.nodes[(0, 0), 1], other.nodes[(0, 0), 1] = add, negate
+    assert layers_alike._moved(one, other, 1, 1) is None
+    other.nodes[(0, 0), 1] = add
+    assert layers_alike._moved(one, other, 1, 1) == {0: 0}

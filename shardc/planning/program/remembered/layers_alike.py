@@ -171,6 +171,8 @@ def _moved(one: Layers, other: Layers, layer: int, count: int) -> dict[int, int]
     beside: dict[int, set[tuple[int, int]]] = {}
     for (slot, at), node in one.nodes.items():
         like = other.nodes.get((slot, at)) if at == layer else None
+        if like is not None and like.name != node.name:
+            return None
         for value, read in zip(node.operands, like.operands, strict=True) if like else ():
             if value in makes and read in likes:
                 ((target, before), index), ((found, then), number) = makes[value], likes[read]
