@@ -95,14 +95,16 @@ class FoldLayers(GraphPass):
         from shardc.rewrite.folding.cut import cuts_of, folded
         from shardc.rewrite.folding.parts import noted
 
-        with part_apart(function, self.functions) as part:
-            cuts = cuts_of(function, self.worth, self.functions)
-            own = None if part is None else noted(part, cuts)
-            if part is None or own is not None:
-                notes = [cut.notes() for cut in cuts]
-                if own is not None:
-                    number, said = own
-                    notes[number] = replace(notes[number], part=said)
-                return (cuts, notes, folded(function, cuts)) if cuts else None
-        cuts = cuts_of(function, self.worth, self.functions)
-        return (cuts, [cut.notes() for cut in cuts], folded(function, cuts)) if cuts else None
+        for wanted in (self.functions, False):
+            with part_apart(function, wanted) as part:
+                cuts = cuts_of(function, self.worth, self.functions)
+                own = None if part is None else noted(part, cuts)
+                if cuts and (part is None or own is not None):
+                    notes = [cut.notes() for cut in cuts]
+                    if own is not None:
+                        number, said = own
+                        notes[number] = replace(notes[number], part=said)
+                    return cuts, notes, folded(function, cuts)
+                if part is None:
+                    break
+        return None

@@ -21,9 +21,7 @@ from shardc.rewrite.alike import Alike
 from shardc.rewrite.constants import splat_of, value_of
 from shardc.rewrite.folding.numbers import any_number
 from shardc.rewrite.folding.skeleton import FunctionNames
-
-LEAST = 8
-"""Operations that repeat, at least."""
+from shardc.rewrite.folding.stacks import LEAST
 
 NEAR = 64
 """Which of so many operations before it made what an operation reads is part of what repeats."""

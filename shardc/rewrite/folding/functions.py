@@ -38,7 +38,7 @@ from shardc.rewrite.folding.reads import copied
 from shardc.rewrite.outline import group_number, renumber_groups
 
 FEW = 4
-"""One layer of so many may have functions of its own, at most."""
+"""One layer of so many may have functions, or a part, of its own, at most."""
 
 Row = list[tuple[str, int, bool]]
 """Of the operations of a slot the name, the layer, and whether it may be another function than the others."""

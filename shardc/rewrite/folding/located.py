@@ -76,8 +76,11 @@ class Located:
         assert end is not None
         return end.operands[index]
 
+    def _found(self, where: Where) -> list[tuple[Operation, CallOp | None]]:
+        return self.at.get(Where(where.slot, where.layer, where.name), [])
+
     def _op(self, where: Where) -> tuple[Operation, CallOp | None]:
-        found = self.at.get(Where(where.slot, where.layer, where.name), [])
+        found = self._found(where)
         if len(found) != 1:
             raise Unlike(f"{where.name} of a layer with a part of its own has become something else")
         return found[0]
@@ -90,7 +93,7 @@ class Located:
             value = self.block.args[asked.argument]
             return value, self.laid(value, type)
         for way in asked.ways:
-            found = self.at.get(Where(way.slot, way.layer, way.name), [])
+            found = self._found(way)
             if len(found) != 1 or found[0][1] is not None:
                 continue
             op, _ = found[0]

@@ -23,11 +23,9 @@ from shardc.dialects.kept_attributes import Unkept
 from shardc.ops import Trait, has
 from shardc.rewrite.constants import splat_of
 from shardc.rewrite.folding.cut import Cut
+from shardc.rewrite.folding.functions import FEW
 from shardc.rewrite.folding.notes import Input, OwnPart, Where
 from shardc.rewrite.folding.reads import copied, reads
-
-FEW = 4
-"""One layer of so many may have a part of its own, at most."""
 
 WAYS = 4
 """By so many operations is said what an argument is, at most."""
