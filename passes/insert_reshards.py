@@ -37,7 +37,6 @@ from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, PlannedCopy, Planner
 from shardc.rewrite.fit_borders import fit_borders
-from shardc.rewrite.folding.numbers import is_number
 
 
 @dataclass(frozen=True)
@@ -187,14 +186,9 @@ def _call(before: Operation, made: SSAValue) -> Attribute | None:
 
 
 def _layer(before: Operation, made: SSAValue) -> Attribute | None:
-    """The layer that a reshard belongs to: that of the value, else that of the operation it stands before.
-
-    What is made of a layer's own number belongs to the layer that uses it.
-    """
-    own = None
-    if isinstance(made.owner, Operation) and not is_number(made.owner):
-        own = made.owner.attributes.get(LAYER)
-    return own or before.attributes.get(LAYER)
+    """The layer that a reshard belongs to: that of the operation it stands before, else that of the value."""
+    own = made.owner.attributes.get(LAYER) if isinstance(made.owner, Operation) else None
+    return before.attributes.get(LAYER) or own
 
 
 def _argument(value: SSAValue) -> BlockArgument:

@@ -4,7 +4,7 @@
 
 Names have the numbers that the names of a layer's arguments differ in: more than one where a layer begins
 with the last operations of the model's layer before it. A name is changed where these are all that it differs
-in before and after the cut.
+in before and after the cut; a number that is the same there, of a line, say, stays.
 """
 
 from __future__ import annotations
@@ -52,10 +52,14 @@ class OwnNames(Struct, frozen=True, dict=True):
         new, other = self._numbers.get(layer), self._numbers.get(self.after)
         if not name or name == after or new is None or other is None:
             return name
-        parts = _NUMBER.split(name)
-        if "".join(other.get(part, part) for part in parts) != after or not new.keys() >= other.keys():
+        parts, others = _NUMBER.split(name), _NUMBER.split(after or "")
+        pairs = [*zip(parts, others, strict=False)]
+        alike = len(parts) == len(others) and all(
+            other.get(one, one) == two or one == two for one, two in pairs
+        )
+        if not alike or not new.keys() >= other.keys():
             return name
-        return "".join(new.get(part, part) for part in parts)
+        return "".join(one if one == two else new.get(one, one) for one, two in pairs)
 
     @cached_property
     def _numbers(self) -> dict[int, dict[str, str]]:

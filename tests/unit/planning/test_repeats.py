@@ -45,7 +45,7 @@ def _problem(main: str) -> Problem:
 
 def test_classes_cost_what_their_members_do() -> None:
     problem = chain(LAYERS)
-    repeats = Repeats(problem)
+    repeats = Repeats(problem, {})
     assert len(repeats.problem.variables) < len(problem.variables) // 2
     assert repeats.problem.total()[:4] == problem.total()[:4]
     search(repeats.problem)
@@ -56,14 +56,14 @@ def test_classes_cost_what_their_members_do() -> None:
 
 def test_classes_know_the_prices_that_the_program_knows() -> None:
     problem = chain(LAYERS)
-    repeats = Repeats(problem)
+    repeats = Repeats(problem, {})
     search(repeats.problem)
     assert problem.priced and all(prices.known for prices in problem.priced.values())
 
 
 def test_results_of_one_layout_are_alike() -> None:
     problem = updates(LAYERS)
-    repeats = Repeats(problem)
+    repeats = Repeats(problem, {})
     alike = [v for v in problem.variables if v.node.name == "stablehlo.subtract"]
     assert len({repeats.class_of[v] for v in alike}) == 1
     assert repeats.problem.total()[:4] == problem.total()[:4]

@@ -20,6 +20,7 @@ from shardc.graph.any_number import is_any
 from shardc.graph.marks import CALL, GROUP, LAYER
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
+from shardc.planning.program.problem.layers import groups
 
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
 
@@ -35,6 +36,7 @@ def likeness(op: Op) -> Hashable:
 def lines_of(graph: Graph) -> Iterator[str]:
     """The text, line by line; a line names every distinct operation and sharding once, in full."""
     yield f"{sorted(graph.meshes.items())}"
+    yield f"alike {[*groups(graph)]}"
     writer = _Writer(graph)
     for name, function in graph.functions.items():
         yield f"{name == graph.main.name} {[writer.sharding(s) for s in function.result_shardings]}"

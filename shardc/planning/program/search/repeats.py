@@ -5,17 +5,19 @@ they are equal (constants also if they are two numbers), start from equal choice
 equal too, up to STEPS steps away. The problem of the classes has one variable per class and one value per way
 that values pass between classes, each counted as often as it occurs. So its cost is exactly that of the
 program in which the members of each class do the same; only plans in which they don't are not considered. A
-layer near the first or last one has other surroundings, so it is planned by itself.
+layer near the first or last one has other surroundings, so it is planned by itself. Where layers have been
+taken out of a program, those around them are one whatever their surroundings (problem/layers.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from shardc.ops import Trait, has
 from shardc.planning.program.problem.canonical import likeness
+from shardc.planning.program.problem.layers import run_alike
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
 
@@ -24,20 +26,25 @@ MANY = 1_000  # operations that are few enough to be planned one by one
 
 
 def repeats_of(problem: Problem) -> Repeats | None:
-    """The classes of a program's operations, if it has many and half of them are repeats."""
-    if len(problem.variables) <= MANY:
-        return None
-    repeats = Repeats(problem)
-    return repeats if 2 * len(repeats.problem.variables) <= len(problem.variables) else None
+    """The classes of a program's operations, if layers have been taken out of it, or it has many and half of
+    them are repeats."""
+    alike, steps = run_alike(problem.graph), None
+    repeats = Repeats(problem, alike, steps) if alike else None
+    known = problem if repeats is None else repeats.problem
+    if len(known.variables) <= MANY:
+        return repeats
+    more = Repeats(problem, alike)
+    return more if 2 * len(more.problem.variables) <= len(problem.variables) else repeats
 
 
 class Repeats:
-    """The classes of a problem's operations, and the `problem` of choosing for whole classes."""
+    """The classes of a problem's operations, and the `problem` of choosing for whole classes: of those that
+    run `alike` whatever is around them, and of those that are equal so many `steps` around; None for none."""
 
-    def __init__(self, full: Problem) -> None:
+    def __init__(self, full: Problem, alike: Mapping[int, Hashable], steps: int | None = STEPS) -> None:
         self.full = full
-        numbers = _Numbers(full)
-        for _ in range(STEPS):
+        numbers = _Numbers(full, alike, by_surroundings=steps is not None)
+        for _ in range(steps or 0):
             numbers.look_around()
         classes: dict[int, list[Variable]] = {}
         for variable in full.variables:
@@ -98,18 +105,21 @@ class Repeats:
 class _Numbers:
     """A number for every operation and value; equal ones have equal numbers as far as has been looked."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, alike: Mapping[int, Hashable], by_surroundings: bool) -> None:
+        self.problem, self.alike, self.by_surroundings = problem, alike, by_surroundings
         self.known: dict[Hashable, int] = {}
         self.of_variable = {variable: self._number(self._alone(variable)) for variable in problem.variables}
         self.of_value: dict[int, int] = {}
         self._number_values()
 
     def look_around(self) -> None:
-        """Tell apart the operations whose operands or results have been told apart."""
-        of_value = self.of_value
+        """Tell apart the operations whose operands or results have been told apart, but for those that run
+        alike whatever these are."""
+        of_value, alike = self.of_value, self.alike
         self.of_variable = {
-            variable: self._number((number, *(of_value[v] for v in (*node.operands, *node.results))))
+            variable: number
+            if node.id in alike
+            else self._number((number, *(of_value[v] for v in (*node.operands, *node.results))))
             for variable, number in self.of_variable.items()
             for node in (variable.node,)
         }
@@ -142,9 +152,13 @@ class _Numbers:
         body, node = self.problem.graph.main.body, variable.node
         if variable.region is not body or has(node.name, Trait.REGION) or node is body.nodes[-1]:
             return ("operation", node.id)
+        alike = self.alike.get(node.id)
+        if alike is None and not self.by_surroundings:
+            return ("operation", node.id)
         free = self.problem.free.issuperset(node.results)
         layouts = tuple(map(self.problem.layout, node.results))
-        return (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts, free, layouts)
+        same = (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts)
+        return (alike, *same, free, layouts)
 
     def _number(self, key: Hashable) -> int:
         return self.known.setdefault(key, len(self.known))

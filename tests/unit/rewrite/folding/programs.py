@@ -15,6 +15,10 @@ SPLIT = """record Split:
     gain: f32[16]
 """
 LAYER = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down\n"
+LONG = (
+    f"{LAYER}    x = x + tanh((x * {{0}}.gain) @ {{0}}.up) @ {{0}}.down\n    x = sin(cos(x)) * exp(-abs(x))\n"
+)
+"""A layer of as many operations as are worth a function (passes/outline_repeats.py)."""
 
 
 def forward(layers: int, layer: str = LAYER) -> str:

@@ -13,14 +13,15 @@ from shardc.graph.marks import REASON
 from shardc.graph.types import Location
 from shardc.rewrite.folding.own_names import OwnNames
 from shardc.rewrite.folding.places import Slot
-from tests.unit.rewrite.folding.programs import step, there_and_back
+from tests.unit.rewrite.folding.programs import LONG, step
 from tests.unit.rewrite.folding.test_folding import stages
 
 SLOT = (0, 0)
 
 
-@pytest.mark.parametrize("text", [step(11), there_and_back(11)])
-def test_the_text_is_that_of_all_layers(text: str) -> None:
+@pytest.mark.parametrize("layers", [11, 12, 20])  # of 11, line 8 is named beside the gradients of layer 8
+def test_the_text_is_that_of_all_layers(layers: int) -> None:
+    text = step(layers, layer=LONG)
     _, local, removed = stages(text, 20)
     assert removed[0] > 0
     assert emit(local, "jax") == emit(stages(text, 10**9)[1], "jax")

@@ -1,0 +1,77 @@
+"""Layers around those that were taken out of a program run alike."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from shardc.dialects.context import make_context
+from shardc.frontend.text import read
+from shardc.graph import Graph
+from shardc.graph.marks import LAYER, TIMES
+from shardc.passes import running
+from shardc.passes.pipeline import run_to
+from shardc.planning.machines import load
+from shardc.planning.meshes import mesh_of
+from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.layers import groups, run_alike
+from shardc.planning.program.problem.setup import setup
+from shardc.planning.program.search.improve import improve
+from shardc.planning.program.search.repeats import repeats_of
+from tests.unit.planning.test_one_differs import planned
+from tests.unit.rewrite.folding.programs import LAYER as MLP
+from tests.unit.rewrite.folding.programs import forward, step, there_and_back
+
+
+def further(layers: int) -> str:
+    """A network whose layers read what the one before the last two gave."""
+    text = forward(layers)
+    for number in range(layers):
+        line = MLP.format(f"p{number}")
+        before = f"y{number - 2} + " if number > 1 else ""
+        text = text.replace(line, f"    y{number} = x\n" + line.replace("= x", f"= {before}x", 1))
+    return text
+
+
+def places(graph: Graph) -> dict[int, tuple[int, ...]]:
+    """Stack, stretch, step and layer of operations that are of one."""
+    noted = ((node.id, node.attrs.get(LAYER, ())) for node in graph.main.body.nodes)
+    found = ((node, cast("tuple[int, ...]", place)) for node, place in noted)
+    return {node: place for node, place in found if len(place) == 4 and place[1] >= 0}
+
+
+@pytest.mark.parametrize(("text", "reach"), [(forward(19), 1), (step(19), 1), (further(19), 3)])
+def test_layers_that_read_each_other_at_the_cut_run_alike(text: str, reach: int) -> None:
+    graph = planned(text)
+    alike, place = run_alike(graph), places(graph)
+    cut = 1 + max(place[node.id][3] for node in graph.main.body.nodes if TIMES in node.attrs)
+    assert {place[node][3] for node in alike} == {*range(cut - 1 - reach, cut + 1 + reach)}
+    assert all(place[node][:3] == slot for node, slot in alike.items())
+    nodes = graph.main.body.nodes
+    assert all(len({nodes[number].name for number in group}) == 1 for group in groups(graph))
+
+
+@pytest.mark.parametrize("text", [step(19), there_and_back(20)])
+def test_their_plan_is_one(text: str) -> None:
+    graph = planned(text)
+    problem = setup(graph, graph.main, Rates(load("balanced"), mesh_of(graph)))
+    repeats = repeats_of(problem)
+    assert repeats is not None
+    before = problem.total()[:4]
+    assert repeats.problem.total()[:4] == before
+    improve(problem)
+    assert problem.total()[:4] <= before
+    chosen = {variable.node.id: variable.choice for variable in problem.variables}
+    nodes = graph.main.body.nodes
+    for group in groups(graph):
+        assert len({chosen[nodes[number].id] for number in group}) == 1
+
+
+@pytest.mark.parametrize("text", [step(11), there_and_back(11), step(20)])
+def test_layers_at_the_cut_correspond(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(*_: object) -> None:
+        raise AssertionError("all layers are compiled after all")
+
+    monkeypatch.setattr(running.Run, "_back", whole)
+    run_to(make_context(), read(text, "layers.shard"), "local", options={"fold-layers": {"worth": 20}})
