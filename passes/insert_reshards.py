@@ -37,6 +37,7 @@ from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, PlannedCopy, Planner
 from shardc.rewrite.fit_borders import fit_borders
+from shardc.rewrite.folding.equal_layers import equal_layers
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,10 @@ class Planned:
         self.snap, self._planner = shared.snapshot(), None
         if self.snap.graph.meshes:
             check_types(self.snap.graph)
-            self._planner = Planner(self.snap.graph, machine=machine, split_results=split_results)
+            alike = equal_layers(self.snap)
+            self._planner = Planner(
+                self.snap.graph, machine=machine, split_results=split_results, alike=alike
+            )
 
     def plan(self, counted: tuple[Counted, ...]) -> Plan | None:
         """The plan for what is counted on; None if nothing names a mesh."""

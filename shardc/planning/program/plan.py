@@ -11,7 +11,7 @@ choices that propagation suggests (improve.py).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 
@@ -198,16 +198,17 @@ def plan_program(
     machine: Machine | None = None,
     split_results: bool = False,
     counted: tuple[Counted, ...] = (Counted(),),
+    alike: Mapping[int, Hashable] | None = None,
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
     price. `counted` says what is combined afterwards, and so shares latency, and how the plan is found: if
-    it names several, each of them begins at the plan of the one before it. ShardcError if the program uses
-    two meshes.
+    it names several, each of them begins at the plan of the one before it. `alike`: by ids of operations of
+    equal layers what is equal for those that are to run alike. ShardcError if the program uses two meshes.
     """
-    return Planner(graph, function, mesh, machine, split_results).plan(counted)
+    return Planner(graph, function, mesh, machine, split_results, alike).plan(counted)
 
 
 class Planner:
@@ -221,7 +222,9 @@ class Planner:
         mesh: Mesh | None = None,
         machine: Machine | None = None,
         split_results: bool = False,
+        alike: Mapping[int, Hashable] | None = None,
     ) -> None:
+        self.alike = alike
         self.graph, self.function, self.split_results = graph, function or graph.main, split_results
         self.mesh, self.machine = mesh or mesh_of(graph), machine or load(DEFAULT)
         self._said = f"{function and function.name} {mesh} {split_results}"
@@ -232,7 +235,7 @@ class Planner:
         *after, last = counted
         rates = Rates(self.machine, self.mesh, last.shares)
         if self._begun is None:
-            problem = setup(self.graph, self.function, rates)
+            problem = setup(self.graph, self.function, rates, self.alike)
             self._begun = Begun.of(self.function, problem)
         else:
             problem = self._begun.anew(rates)

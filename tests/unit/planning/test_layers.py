@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import cast
 
 import pytest
 
 from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.graph.marks import LAYER, TIMES
@@ -19,9 +21,10 @@ from shardc.planning.program.problem.layers import groups, run_alike
 from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.search.improve import improve
 from shardc.planning.program.search.repeats import repeats_of
+from shardc.rewrite.folding.equal_layers import equal_layers
 from tests.unit.planning.test_one_differs import planned
 from tests.unit.rewrite.folding.programs import LAYER as MLP
-from tests.unit.rewrite.folding.programs import forward, step, there_and_back
+from tests.unit.rewrite.folding.programs import LONG, forward, step, there_and_back
 
 
 def further(layers: int) -> str:
@@ -49,7 +52,7 @@ def test_layers_that_read_each_other_at_the_cut_run_alike(text: str, reach: int)
     assert {place[node][3] for node in alike} == {*range(cut - 1 - reach, cut + 1 + reach)}
     assert all(place[node][:3] == slot for node, slot in alike.items())
     nodes = graph.main.body.nodes
-    assert all(len({nodes[number].name for number in group}) == 1 for group in groups(graph))
+    assert all(len({nodes[number].name for number in group}) == 1 for group in groups(graph, alike))
 
 
 @pytest.mark.parametrize("text", [step(19), there_and_back(20)])
@@ -64,7 +67,7 @@ def test_their_plan_is_one(text: str) -> None:
     assert problem.total()[:4] <= before
     chosen = {variable.node.id: variable.choice for variable in problem.variables}
     nodes = graph.main.body.nodes
-    for group in groups(graph):
+    for group in groups(graph, problem.alike):
         assert len({chosen[nodes[number].id] for number in group}) == 1
 
 
@@ -75,3 +78,28 @@ def test_layers_at_the_cut_correspond(text: str, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(running.Run, "_back", whole)
     run_to(make_context(), read(text, "layers.shard"), "local", options={"fold-layers": {"worth": 20}})
+
+
+def whole(layers: int) -> tuple[Graph, Mapping[int, Hashable]]:
+    """A propagated step from which no layer is taken out, and its layers."""
+    module = read(step(layers, layer=LONG), "layers.shard")
+    run_to(make_context(), module, "sharded", options={"fold-layers": {"worth": 10**9}})
+    snap, before = snapshot(module), str(module)
+    alike = equal_layers(snap)
+    assert str(module) == before
+    return snap.graph, alike
+
+
+def test_layers_that_stay_are_planned_as_one() -> None:
+    graph, alike = whole(12)
+    assert len(alike) > len(graph.main.body.nodes) / 2
+    assert {len(group) for group in groups(graph, alike)} == {10}  # but the first and the last
+    rates = Rates(load("balanced"), mesh_of(graph))
+    apart, together = (setup(graph, graph.main, rates, each) for each in ({}, alike))
+    for problem in (apart, together):
+        improve(problem)
+    assert together.total()[0] <= apart.total()[0]
+
+
+def test_layers_of_small_programs_are_planned_each_for_itself() -> None:
+    assert not whole(3)[1]

@@ -38,9 +38,9 @@ def run_alike(graph: Graph) -> Mapping[int, Hashable]:
     }
 
 
-def groups(graph: Graph) -> Iterator[tuple[int, ...]]:
+def groups(graph: Graph, alike: Mapping[int, Hashable]) -> Iterator[tuple[int, ...]]:
     """Of several operations that run alike which ones of main they are, group by group."""
-    alike, found = run_alike(graph), dict[Hashable, list[int]]()
+    found: dict[Hashable, list[int]] = {}
     for number, node in enumerate(graph.main.body.nodes if alike else ()):
         if node.id in alike:
             found.setdefault(alike[node.id], []).append(number)
@@ -50,7 +50,7 @@ def groups(graph: Graph) -> Iterator[tuple[int, ...]]:
 def _place(node: Node) -> _Place | None:
     """Where an operation stands; None if it is of no layer, of several, or a number of its own."""
     places = cast("tuple[int, ...]", node.attrs.get(LAYER, ()))
-    return cast(_Place, places) if len(places) == 4 and places[1] != NUMBERS else None
+    return places if len(places) == 4 and places[1] != NUMBERS else None
 
 
 def _reach(nodes: Iterable[Node], places: Mapping[int, _Place]) -> dict[int, int]:

@@ -7,7 +7,7 @@ around the definition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -65,6 +65,7 @@ class Problem(Struct):
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
     allowance: Allowance = field(default_factory=Allowance)
     layouts: dict[int, Sharding] = {}  # not those of propagation
+    alike: Mapping[int, Hashable] = {}  # by node what is equal for those that run alike (layers.py)
     made: dict[int, int] = {}  # how often, where not once per its producer
     places_of: dict[int, dict[Variable, list[int]]] = {}
 

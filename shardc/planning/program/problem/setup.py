@@ -5,6 +5,7 @@ What binds stays fixed: arguments, results, constraints, what a loop carries, an
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import cast
 
 from msgspec.structs import replace
@@ -24,15 +25,20 @@ from shardc.planning.program.costs.rates import OpWork, Rates
 from shardc.planning.program.problem.begun import contexts_of
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
 from shardc.planning.program.problem.changes import change
+from shardc.planning.program.problem.layers import run_alike
 from shardc.planning.program.problem.menu import menu_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
 
 
-def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
-    """The planning problem of one function without calls, on a machine."""
+def setup(
+    graph: Graph, function: Function, rates: Rates, alike: Mapping[int, Hashable] | None = None
+) -> Problem:
+    """The planning problem of one function without calls, on a machine. Where no layers have been taken out
+    of it, those operations run alike which are `alike`."""
     menu, summed = menu_of(rates.mesh), summed_copies(graph)
     problem = Problem(graph, rates.mesh, rates, menu=menu, copies_summed=summed)
+    problem.alike = run_alike(graph) or alike or {}
     problem.contexts = contexts_of(function, rates)
     constants = Constants(graph)
     times = _times(function)

@@ -14,7 +14,7 @@ again when the program is written, and others begin there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -63,7 +63,7 @@ def improved(
     from all others, else at the plan that it would have if none did.
     """
     worth, stated = len(problem.variables) >= WORTH, problem.variables[-1].choice
-    key = _key(problem.graph, problem.rates, said)
+    key = _key(problem.graph, problem.alike, problem.rates, said)
     entry = _held(key, worth)
     if entry is None:
         with counting() as effort:
@@ -84,8 +84,10 @@ def improved(
     _remember(entry, key)
 
 
-def _key(graph: Graph, rates: Rates, said: tuple[str, ...]) -> tuple[str, ...]:
-    return ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(graph))
+def _key(
+    graph: Graph, alike: Mapping[int, Hashable] | None, rates: Rates, said: tuple[str, ...]
+) -> tuple[str, ...]:
+    return ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(graph, alike))
 
 
 def _held(key: tuple[str, ...], worth: bool = True) -> bytes | None:
@@ -100,7 +102,7 @@ def _alike(said: tuple[str, ...], problem: Problem) -> None:
 
 def _recalled(said: tuple[str, ...], rates: Rates, graph: Graph) -> Recalled | None:
     """What was found for a program, without its problem; None if nothing is kept."""
-    key = _key(graph, rates, said)
+    key = _key(graph, None, rates, said)
     entry = _held(key)
     if entry is None:
         return None

@@ -17,19 +17,18 @@ from msgspec.structs import replace
 
 from shardc.ops import Trait, has
 from shardc.planning.program.problem.canonical import likeness
-from shardc.planning.program.problem.layers import run_alike
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
 
 STEPS = 3  # how far apart differences may be without being noticed
-MANY = 1_000  # operations that are few enough to be planned one by one
+MANY = 1_300  # operations that are few enough to be planned one by one
 
 
 def repeats_of(problem: Problem) -> Repeats | None:
     """The classes of a program's operations, if layers have been taken out of it, or it has many and half of
     them are repeats."""
-    alike, steps = run_alike(problem.graph), None
-    repeats = Repeats(problem, alike, steps) if alike else None
+    alike = problem.alike
+    repeats = Repeats(problem, alike, None) if alike else None
     known = problem if repeats is None else repeats.problem
     if len(known.variables) <= MANY:
         return repeats
@@ -39,13 +38,17 @@ def repeats_of(problem: Problem) -> Repeats | None:
 
 class Repeats:
     """The classes of a problem's operations, and the `problem` of choosing for whole classes: of those that
-    run `alike` whatever is around them, and of those that are equal so many `steps` around; None for none."""
+    are equal so many `steps` around, None for none, and of those that run `alike` whatever is around them."""
 
     def __init__(self, full: Problem, alike: Mapping[int, Hashable], steps: int | None = STEPS) -> None:
         self.full = full
-        numbers = _Numbers(full, alike, by_surroundings=steps is not None)
+        numbers = _Numbers(full)
+        if steps is None:
+            numbers.tell_apart()
         for _ in range(steps or 0):
             numbers.look_around()
+        if alike:
+            numbers.join(alike)
         classes: dict[int, list[Variable]] = {}
         for variable in full.variables:
             classes.setdefault(numbers.of_variable[variable], []).append(variable)
@@ -105,24 +108,46 @@ class Repeats:
 class _Numbers:
     """A number for every operation and value; equal ones have equal numbers as far as has been looked."""
 
-    def __init__(self, problem: Problem, alike: Mapping[int, Hashable], by_surroundings: bool) -> None:
-        self.problem, self.alike, self.by_surroundings = problem, alike, by_surroundings
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.known: dict[Hashable, int] = {}
-        self.of_variable = {variable: self._number(self._alone(variable)) for variable in problem.variables}
+        self.alone = {variable: self._number(self._alone(variable)) for variable in problem.variables}
+        self.of_variable = self.alone
         self.of_value: dict[int, int] = {}
         self._number_values()
 
+    def tell_apart(self) -> None:
+        """Give every operation its own number."""
+        self.of_variable = {v: self._number(("operation", v.node.id)) for v in self.of_variable}
+        self._number_values()
+
     def look_around(self) -> None:
-        """Tell apart the operations whose operands or results have been told apart, but for those that run
-        alike whatever these are."""
-        of_value, alike = self.of_value, self.alike
+        """Tell apart the operations whose operands or results have been told apart."""
+        of_value = self.of_value
         self.of_variable = {
-            variable: number
-            if node.id in alike
-            else self._number((number, *(of_value[v] for v in (*node.operands, *node.results))))
+            variable: self._number((number, *(of_value[v] for v in (*node.operands, *node.results))))
             for variable, number in self.of_variable.items()
             for node in (variable.node,)
         }
+        self._number_values()
+
+    def join(self, alike: Mapping[int, Hashable]) -> None:
+        """Give one number to operations that are equal without their neighbours and run alike, and to all
+        that have the numbers of these."""
+        first, joined = dict[Hashable, int](), dict[int, int]()
+
+        def of(number: int) -> int:
+            while number in joined:
+                number = joined[number]
+            return number
+
+        for variable, alone in self.alone.items():
+            if variable.node.id in alike:
+                number = of(self.of_variable[variable])
+                known = of(first.setdefault((alike[variable.node.id], alone), number))
+                if number != known:
+                    joined[number] = known
+        self.of_variable = {variable: of(number) for variable, number in self.of_variable.items()}
         self._number_values()
 
     def _number_values(self) -> None:
@@ -152,13 +177,9 @@ class _Numbers:
         body, node = self.problem.graph.main.body, variable.node
         if variable.region is not body or has(node.name, Trait.REGION) or node is body.nodes[-1]:
             return ("operation", node.id)
-        alike = self.alike.get(node.id)
-        if alike is None and not self.by_surroundings:
-            return ("operation", node.id)
         free = self.problem.free.issuperset(node.results)
         layouts = tuple(map(self.problem.layout, node.results))
-        same = (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts)
-        return (alike, *same, free, layouts)
+        return (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts, free, layouts)
 
     def _number(self, key: Hashable) -> int:
         return self.known.setdefault(key, len(self.known))
