@@ -95,7 +95,9 @@ class _Writer:
             [part for k, attr in noted.items() for part in (k, self.attribute(attr))] if noted else []
         )
         names = self.made(op.results)
-        return [kind, operands, attributes, self.placed(op.location), names, regions]
+        known = self.places.get(id(op.location))
+        place = self.placed(op.location) if known is None else known[1]
+        return [kind, operands, attributes, place, names, regions]
 
     def block(self, block: Block) -> list[Any]:
         types = [self.attribute(arg.type) for arg in block.args]
@@ -104,8 +106,9 @@ class _Writer:
 
     def made(self, values: Sequence[SSAValue]) -> list[str | None]:
         """Number values; their names."""
+        numbers = self.values
         for value in values:
-            self.values[id(value)] = len(self.values)
+            numbers[id(value)] = len(numbers)
         return [value.name_hint for value in values]
 
     def kind(self, op: Operation) -> int:

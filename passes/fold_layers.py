@@ -93,11 +93,13 @@ class FoldLayers(GraphPass):
         """The cuts through a function, what is noted of them, and the function without what goes."""
         from shardc.rewrite.folding.apart import part_apart
         from shardc.rewrite.folding.cut import cuts_of, folded
+        from shardc.rewrite.folding.kinds import Kinds
         from shardc.rewrite.folding.parts import noted
 
+        kinds = Kinds()
         for wanted in (self.functions, False):
-            with part_apart(function, wanted) as part:
-                cuts = cuts_of(function, self.worth, self.functions)
+            with part_apart(function, kinds, wanted) as part:
+                cuts = cuts_of(function, self.worth, kinds, self.functions)
                 own = None if part is None else noted(part, cuts)
                 if cuts and (part is None or own is not None):
                     notes = [cut.notes() for cut in cuts]

@@ -100,7 +100,7 @@ def _size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> int:
         function = waiting[-1]
         if function not in callees:
             ops = nested([function])[1:]
-            called = (functions.get(_symbol(op)) for op in ops)
+            called = (functions.get(_symbol(op)) for op in ops if type(op) in (CallOp, CompositeOp))
             callees[function] = [callee for callee in called if callee is not None]
             sizes[function] = -len(ops)  # until those of its callees are known
             waiting += [callee for callee in callees[function] if callee not in callees]
@@ -169,6 +169,8 @@ class _Inliner:
             elif type(op) is NamedComputationOp:
                 bodies.append(_Body(iter([*op.body.block.ops][:-1]), here.path, here.stack))
                 self._replaced(op, _open(op, here.path))
+            elif not op.regions:
+                continue
             elif (branch := known_branch(op)) is not None:
                 bodies.append(self._taken(op, branch, (), here))
             elif (turns := known_turns(op)) is not None:
@@ -176,7 +178,7 @@ class _Inliner:
                     bodies.append(self._taken(op, op.regions[1].block, op.operands, here))
                 else:
                     self._replaced(op, op.operands)
-            elif op.regions:
+            else:
                 inner = [block for region in op.regions for block in region.blocks]
                 bodies += [_Body(iter([*block.ops]), here.path, here.stack) for block in reversed(inner)]
 

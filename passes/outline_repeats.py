@@ -187,14 +187,13 @@ def _step(op: Operation, place: dict[Operation, int]) -> Operation | None:
 
 def _kind(op: Operation, alike: Alike) -> _Key:
     """What two operations have in common that do the same to tensors of the same types."""
-    inside = tuple(_kind(inner, alike) for inner in nested([op])[1:])
-    attributes = (pair for pair in op.attributes.items() if not pair[0].startswith("shardc."))
-    own, properties = (
-        tuple(sorted((key, alike.number(attr)) for key, attr in pairs))
-        for pairs in (attributes, op.properties.items())
-    )
-    types = [[alike.number(value.type) for value in values] for values in (op.operands, op.results)]
-    return (op.name, own, properties, *map(tuple, types), inside)
+    number = alike.number
+    used = [number(v.type) for v in op._operands]  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+    made = [number(result.type) for result in op.results]
+    own = [(key, number(attr)) for key, attr in op.attributes.items() if not key.startswith("shardc.")]
+    held = [(key, number(attr)) for key, attr in op.properties.items()]
+    inside = [_kind(inner, alike) for inner in nested([op])[1:]] if op.regions else ()
+    return (op.name, frozenset(own), frozenset(held), (*used,), (*made,), *inside)
 
 
 def _flow(segment: _Segment) -> _Key:

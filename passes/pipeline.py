@@ -23,6 +23,7 @@ from shardc.passes.running import FOLDING, OUTLINING, Entry, Options, Run
 
 if TYPE_CHECKING:
     from shardc.rewrite.folding.skeleton import Skeleton
+    from shardc.rewrite.folding.weight import Weigh
 
 PIPELINE = (
     Entry("sharded", "inline-calls"),
@@ -104,20 +105,21 @@ def run_to(
     without: Collection[str] = (),
     verified: bool = True,
     skeleton: Skeleton | None = None,
+    weigh: Weigh | None = None,
 ) -> None:
     """Take a module from the end of stage `start` to that of `stage`, and verify what comes out, if it is to
     be `verified`.
 
     `verify_each` is what the environment says, unless given. Passes `without` which it goes are none of those
-    that fold. skeleton: that of the module, where what was made of it may be kept. ShardcError if the program
-    is wrong.
+    that fold. skeleton: that of the module, where what was made of it may be kept. weigh: of a folded program
+    it is noted how much work it is (rewrite/folding/weight.py). ShardcError if the program is wrong.
     """
     each = _each() if verify_each is None else verify_each
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
     asked = [e for e in PIPELINE if e.stage in wanted and e.name not in without]
     entries = [e for e in asked if e.name in options or not e.by_option]
-    run = Run(SharedGraph(module, checked=each), options, each)
+    run = Run(SharedGraph(module, checked=each), options, each, weigh)
     with no_garbage_collection():
         if start == "ir" and stage == "local":
             run.folding(entries, skeleton)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
     from shardc.rewrite.folding.edited import Edited
     from shardc.rewrite.folding.skeleton import Skeleton
+    from shardc.rewrite.folding.weight import Weigh
     from shardc.rewrite.kept_module import Key
 
 _Whole = tuple[list[Operation], dict[str, Attribute]]
@@ -63,6 +64,13 @@ class Run(Struct, frozen=True):
     shared: SharedGraph
     options: Options
     each: bool
+    weigh: Weigh | None = None
+    """How much work a folded program and its per-device one are."""
+
+    @property
+    def weighs(self) -> bool:
+        """Whether that is asked."""
+        return self.weigh is not None
 
     def plainly(self, entries: Sequence[Entry]) -> None:
         """Run those that don't fold."""
@@ -87,7 +95,9 @@ class Run(Struct, frozen=True):
         edited, ways = self._edited(entries[:outlining], skeleton), (True, False)
         whole = self._now()
         with collecting() as warnings:
-            found = edited is not None and self._taken(edited.take(self.shared.module))
+            found = edited is not None and self._taken(
+                edited.take(self.shared.module, self.weigh is not None)
+            )
             differ = has_own(self.shared.module)
             done = found and unfold()
         if found and not done:
@@ -180,11 +190,18 @@ class Run(Struct, frozen=True):
         said = self._said(entries)
         key = None if said is None else kept.key_of(self.shared.module, *said)
         if key is None:
-            self.plainly(entries)
-        elif not self._taken(kept.take(key, self.shared.module)):
+            self._weighed(entries)
+        elif not self._taken(kept.take(key, self.shared.module, self.weighs)):
             with kept.made(key, self.shared.module):
-                self.plainly(entries)
+                self._weighed(entries)
         return key
+
+    def _weighed(self, entries: Sequence[Entry]) -> None:
+        """Run passes on a folded program, and note how much work it is."""
+        from shardc.rewrite.folding.weight import weighed
+
+        with weighed(self.shared.module, self.weigh):
+            self.plainly(entries)
 
     def _taken(self, found: bool) -> bool:
         """Whether what was kept has been put into the module."""

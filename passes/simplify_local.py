@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.build import IRBuilder
@@ -43,6 +42,7 @@ from shardc.rewrite.constants import (
 )
 from shardc.rewrite.equal_bodies import merge_equal_bodies
 from shardc.rewrite.equal_groups import merge_equal_groups
+from shardc.rewrite.equal_operations import merge_equal_operations
 from shardc.rewrite.equal_results import merge_equal_results
 from shardc.rewrite.identities import IDENTITIES, either_way, largest_of_one
 from shardc.rewrite.integer_sums import sum_of_numbers
@@ -77,9 +77,9 @@ class SimplifyLocal(GraphPass):
                     self.told(computed_with(op, replacement))
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
-        cse(module)
+        merge_equal_operations(module)
         while merge_equal_groups(module) or merge_equal_bodies(module) or merge_equal_results(module):
-            cse(module)
+            merge_equal_operations(module)
         for op in nested([module]):  # now that what is used twice is one
             same = either_way(op) or sum_of_numbers(op, builder)
             if same is not None:

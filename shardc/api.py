@@ -125,7 +125,7 @@ def compile(
     with collecting() as warnings:
         module = read(text, chosen)
         asked = ask(module, prove)
-        graph = lower(module, chosen)
+        graph = lower(module, chosen, weight=asked.weight)
         source = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         proof = asked.answer(graph, source, chosen.target)
     mesh = mesh_of(graph) if graph.meshes else None
@@ -249,7 +249,7 @@ def from_onnx(
     with collecting() as warnings:
         model = lowered(open_model(model), wishes)
         asked = ask(model.module, prove)
-        graph = lower(model.module, chosen)
+        graph = lower(model.module, chosen, weight=asked.weight)
         text = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         proof = asked.answer(graph, text, chosen.target)
         source = with_loader(text, model.weights, model.constants.keys, chosen.target, argument_specs(graph))

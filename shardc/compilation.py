@@ -19,6 +19,7 @@ from shardc.outcome import stated
 from shardc.passes.pipeline import COMPUTING, compute, run_to
 from shardc.planning.machines import Machine, load, with_axes
 from shardc.planning.program import Counted
+from shardc.rewrite.folding.weight import Weight, work_of
 
 if TYPE_CHECKING:
     from shardc.report.placement import Placement
@@ -130,16 +131,24 @@ def seek(module: ModuleOp, options: Options) -> Sought | None:
     return sought(module, *stated(options))
 
 
-def lower(module: ModuleOp, options: Options, stage: str = "local", kept: Sought | None = None) -> Graph:
-    """Take a module to a stage, in place; what it is there. kept: what `seek` gave, if it was asked."""
+def lower(
+    module: ModuleOp,
+    options: Options,
+    stage: str = "local",
+    kept: Sought | None = None,
+    weight: Weight | None = None,
+) -> Graph:
+    """Take a module to a stage, in place; what it is there. kept: what `seek` gave, if it was asked. weight:
+    to be found where layers go out of it.
+    """
     if stage != "local":
         placed(module, options)
         told = by_memory(module, options) if stage == "collectives" else by_pass(options)
         run_to(make_context(), module, stage, options=told)
         return snapshot(module).graph
-    kept = kept or seek(module, options)
-    if kept is None or not kept.take(module):
-        with kept.made(module) if kept else nullcontext():
+    kept, weighed = kept or seek(module, options), weight is not None
+    if kept is None or not kept.take(module, weighed):
+        with kept.made(module, weighed) if kept else nullcontext():
             placed(module, options)
             told = by_memory(module, options)
             run_to(
@@ -150,7 +159,11 @@ def lower(module: ModuleOp, options: Options, stage: str = "local", kept: Sought
                 without=(COMPUTING,),
                 verified=False,
                 skeleton=kept and kept.skeleton,
+                weigh=weight and weight.weigh,
             )
+    work = work_of(module)
+    if weight is not None:
+        weight.found = work
     compute(module, kept and kept.told)
     return snapshot(module).graph
 
@@ -160,6 +173,7 @@ def restored(kept: Sought) -> Graph | None:
     module = ModuleOp([])
     if not kept.take(module):
         return None
+    work_of(module)
     compute(module, kept.told)
     return snapshot(module).graph
 

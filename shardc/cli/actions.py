@@ -65,7 +65,7 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
     if seen and kept:
         seen.keep(kept, reading)
     asked = ask(module, None if proved else False, kept)
-    local = lower(module, options, "local", kept)
+    local = lower(module, options, "local", kept, asked.weight)
     made = emit(local, stage, options.process_data, options.comments)
     return made, asked.answer(local, made, stage, WAY_OUT)
 

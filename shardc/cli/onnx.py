@@ -48,7 +48,7 @@ def compile(given: argparse.Namespace, options: Options, stage: str, proved: boo
     from shardc.proof.demand import ask
 
     asked = ask(model.module, None if proved else False)
-    graph = lower(model.module, options)
+    graph = lower(model.module, options, weight=asked.weight)
     text = emit(graph, stage, options.process_data, options.comments)
     verdict = asked.answer(graph, text, stage, "--no-prove writes")
     driver.write_text(given.output, with_weights(text, model, stage, graph))

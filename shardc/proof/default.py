@@ -24,12 +24,12 @@ a process, a tenth of a second, and how much more for each operation.
 """
 
 
-def proof_of(whole: Graph, local: Graph, way_out: str, most: int) -> Proof:
+def proof_of(whole: Graph, local: Graph, way_out: str, most: int, few: int | None = None) -> Proof:
     """What is proved. ShardcError where the programs differ; `way_out` says how to have them all the same.
 
-    most: the work up to which they are proved.
+    most: the work up to which they are proved. few: that of few of many equal layers, where it is known.
     """
-    proof = prove(whole, local, most=most)
+    proof = prove(whole, local, most=most, few=few)
     if proof.verdict is Verdict.DIFFERS:
         raise _error(proof, way_out)
     return proof

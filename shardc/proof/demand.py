@@ -22,20 +22,24 @@ from shardc.graph import Graph
 from shardc.proof import LARGE, VARIABLE, default
 from shardc.proof.prove import prove
 from shardc.proof.report import brief, lines
+from shardc.proof.short import least_of
 from shardc.proof.verdict import Verdict
+from shardc.rewrite.folding.weight import Weight
 from shardc.rewrite.kept_program import Sought
 
 
 class Asked(Struct, frozen=True):
     """The global program, as it was before it was compiled, and whether all is to be proved.
 
-    kept: what the cache folder has of the program.
+    kept: what the cache folder has of the program. weight: the least work of a draw with few of many equal
+    layers, for compiling to find.
     """
 
     whole: Graph | None = None
     said: str | None = None
     all: bool = False
     kept: Sought | None = None
+    weight: Weight | None = None
 
     def answer(self, local: Graph, text: str, target: str, way_out: str | None = None) -> str | None:
         """What is claimed, in a line, or why nothing is; None if nothing was asked.
@@ -50,7 +54,8 @@ class Asked(Struct, frozen=True):
         if self.all:
             return demand(self.whole, local, text, target)
         most = (default.by_command if way_out else default.in_process)(self.whole, local)
-        proof = default.proof_of(self.whole, local, way_out or "prove=False gives", most)
+        few = self.weight and self.weight.found
+        proof = default.proof_of(self.whole, local, way_out or "prove=False gives", most, few)
         if self.kept is not None and proof.undrawn and not _have_absolute(self.whole, local):
             self.kept.remember(LARGE, brief(proof))
         return brief(proof)
@@ -72,7 +77,8 @@ def ask(module: ModuleOp, prove: bool | None, kept: Sought | None = None) -> Ask
     if known is not None:
         return Asked(said=known)
     said = None if prove else default.too_many(len(nested([module])))
-    return Asked(None if said else snapshot(module).graph, said, prove is True, kept)
+    weight = None if said or prove else Weight(least_of)
+    return Asked(None if said else snapshot(module).graph, said, prove is True, kept, weight)
 
 
 def demand(whole: Graph, local: Graph, text: str, target: str) -> str:

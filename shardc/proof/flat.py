@@ -20,11 +20,12 @@ from shardc.ops import Trait, func, has, hlo, sdy
 
 class Copy(Struct):
     """A copy of a graph that grows: what is copied into it gets new values and nodes. like: of copied nodes
-    those that they are copies of, by id."""
+    those that they are copies of, by id; closed: of those the ones whose regions use nothing from around."""
 
     graph: Graph
     nodes: int
     like: dict[int, int] = {}
+    closed: set[int] = set()
 
     def value(self, like: int) -> int:
         values = self.graph.values
@@ -42,10 +43,21 @@ class Copy(Struct):
         regions = tuple([self._region(region, names) for region in node.regions]) if node.regions else ()
         operands = tuple([names.get(value, value) for value in node.operands])
         results = tuple([self.value(value) for value in node.results])
-        names.update(zip(node.results, results, strict=True))
+        for old, new in zip(node.results, results, strict=True):
+            names[old] = new
         self.nodes += 1
         self.like[self.nodes] = self.like.get(node.id, node.id)
         return Node(self.nodes, node.name, operands, results, node.attrs, regions, node.loc)
+
+    def uses(self, node: Node) -> tuple[int, ...]:
+        """The values that a node reads, those inside of it among them."""
+        if not node.regions:
+            return node.operands
+        first = self.like.get(node.id, node.id)
+        inside = () if first in self.closed else captured(node)
+        if not inside:
+            self.closed.add(first)
+        return (*node.operands, *inside)
 
     def _region(self, region: Region, names: dict[int, int]) -> Region:
         inside = dict(names)
@@ -75,7 +87,7 @@ def inlined(copy: Copy, region: Region) -> Region:
         if node.name == func.call.name:
             nodes += _written_out(copy, node, names)
         else:
-            nodes.append(_renamed(node, names))
+            nodes.append(_renamed(copy, node, names))
     return Region(region.args, nodes)
 
 
@@ -91,13 +103,13 @@ def _written_out(copy: Copy, call: Node, names: dict[int, int]) -> list[Node]:
     return nodes
 
 
-def _renamed(node: Node, names: dict[int, int]) -> Node:
-    if not names or names.keys().isdisjoint(uses(node)):
+def _renamed(copy: Copy, node: Node, names: dict[int, int]) -> Node:
+    if not names or names.keys().isdisjoint(copy.uses(node)):
         return node
     return replace(
         node,
         operands=tuple(names.get(value, value) for value in node.operands),
-        regions=tuple(Region(r.args, [_renamed(n, names) for n in r.nodes]) for r in node.regions),
+        regions=tuple(Region(r.args, [_renamed(copy, n, names) for n in r.nodes]) for r in node.regions),
     )
 
 
@@ -120,8 +132,9 @@ def constants(region: Region) -> dict[int, Node]:
     """What makes the values that follow from constants alone, by value: masks and tables among them."""
     found: dict[int, Node] = {}
     for node in region.nodes:
-        follows = not node.regions and all([value in found for value in node.operands])
-        if follows and has(node.name, Trait.ELEMENTWISE, Trait.MOVES, Trait.SOURCE):
+        if node.regions or not found.keys() >= {*node.operands}:
+            continue
+        if has(node.name, Trait.ELEMENTWISE, Trait.MOVES, Trait.SOURCE):
             found.update(dict.fromkeys(node.results, node))
     return found
 
@@ -134,20 +147,22 @@ def broadcasts(region: Region) -> dict[int, Node]:
 
 
 class Stretch(Struct, frozen=True, dict=True):
-    """Operations in a row, without what can be made anywhere; `again` is what of that they use, by value,
-    each after what it is made of.
+    """Operations in a row, without what can be made anywhere, and what they use, in order; `again` is what of
+    that can be made anywhere, by value, each after what it is made of.
     """
 
     nodes: Sequence[Node]
+    used: Sequence[int]
     again: dict[int, Node]
 
     @cached_property
     def inputs(self) -> list[int]:
         """The values from outside, in order of use."""
-        made = {value for node in self.nodes for value in node.results}
-        used = [value for node in (*self.nodes, *self.again.values()) for value in uses(node)]
-        return list(dict.fromkeys([v for v in used if v not in made and v not in self.again]))
+        made, again = {*self.values}, self.again
+        used = [*self.used, *[value for node in again.values() for value in node.operands]]
+        return list(dict.fromkeys([v for v in used if v not in made and v not in again]))
 
+    @cached_property
     def values(self) -> list[int]:
         """What it makes."""
         return [value for node in self.nodes for value in node.results]
@@ -163,15 +178,15 @@ def outlined(
     first = stretches[0]
     names = {value: copy.value(value) for value in first.inputs}
     arguments = tuple(names.values())
-    body = [copy.copied(node, names) for node in made_late(first.nodes, first.again)]
-    made = first.values()
+    body = [copy.copied(node, names) for node in made_late(copy, first.nodes, first.again)]
+    made = first.values
     end = replace(region.nodes[-1], operands=tuple(names[made[number]] for number in results), results=())
     copy.nodes += 1
     body.append(replace(end, id=copy.nodes))
     copy.graph.functions[name] = Function(name, Region(arguments, body), [None] * len(results), public=False)
     calls: dict[int, Node] = {}
     for stretch in stretches:
-        made = stretch.values()
+        made = stretch.values
         call = copy.node(
             name, tuple(stretch.inputs), tuple(made[number] for number in results), stretch.nodes[0]
         )
@@ -181,18 +196,13 @@ def outlined(
     return Region(region.args, nodes), [call.id for call in calls.values()]
 
 
-def uses(node: Node) -> tuple[int, ...]:
-    """The values that a node reads, those inside of it among them."""
-    return (*node.operands, *captured(node)) if node.regions else node.operands
-
-
-def made_late(nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:
+def made_late(copy: Copy, nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:
     """The nodes, and what of that can be made anywhere they use, each before the first that uses it."""
     found: dict[int, Node] = {}
     for node in nodes:
         waiting = [] if node.results and node.results[0] in anywhere else [node]
         while waiting:
-            makers = (anywhere[value] for value in uses(waiting[-1]) if value in anywhere)
+            makers = (anywhere[value] for value in copy.uses(waiting[-1]) if value in anywhere)
             if more := [maker for maker in makers if maker.id not in found]:
                 waiting += more[::-1]
             else:

@@ -86,7 +86,7 @@ def layers(whole: Graph, local: Graph) -> Layers | None:
             rows = zip(*(stretch.inputs for stretch in stretches), strict=True)
             fixed[number][kind] = frozenset(n for n, row in enumerate(rows) if len(set(row)) == 1)
     for side, region in zip(sides, old, strict=True):
-        settled = Region(side.region.args, made_late(side.region.nodes, side.anywhere))
+        settled = Region(side.region.args, made_late(side.copy, side.region.nodes, side.anywhere))
         with_region(side.copy.graph, region, settled)
     return Layers(compact(copies[0].graph), compact(copies[1].graph), calls, fixed, told)
 

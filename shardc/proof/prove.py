@@ -16,17 +16,24 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Graph
 from shardc.proof.comparable import comparable, incomparable
 from shardc.proof.layers import Layers, layers
-from shardc.proof.short import Large, check_least, limit_of
+from shardc.proof.short import Large, check_few, check_least, limit_of
 from shardc.proof.values import Beyond
 from shardc.proof.verdict import Proof, Verdict
 
 
 def prove(
-    whole: Graph, local: Graph, seed: int = 1, most: int | None = None, *, manual: bool = False
+    whole: Graph,
+    local: Graph,
+    seed: int = 1,
+    most: int | None = None,
+    *,
+    manual: bool = False,
+    few: int | None = None,
 ) -> Proof:
     """Compare the programs; both are to take and give the same global arrays.
 
-    With `most` it is a short proof: of few draws, and of none where one of them is more work.
+    With `most` it is a short proof: of few draws, and of none where one of them is more work. few: the least
+    work of them with few of many equal layers, where that is known.
     `manual`: a global program that is all per-device code is something to compare with, since the other was
     not made from it.
     """
@@ -36,6 +43,8 @@ def prove(
         return Proof(Verdict.NOT_PROVED, reason)
     drawn = False
     try:
+        if few is not None and most is not None:
+            check_few(few, whole, limit_of(whole, most))
         built = layers(whole, local)
         found = None if built is None else _by_layers(built, whole, seed, most)
         drawn = built is not None

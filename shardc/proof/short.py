@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from shardc.graph import Graph
+from shardc.proof.comparable import comparable
 from shardc.proof.effort import FOUND, beyond, least, operations
 from shardc.proof.kinds import kinds_of
-from shardc.proof.layers import Layers
+from shardc.proof.layers import Layers, layers
 
 SHORT_TIMES = 3
 """All draws of a short proof together may be so many times the work (effort.py) that one may be."""
@@ -34,10 +35,28 @@ def prepared(full: Graph) -> int:
     return FOUND * operations(full)
 
 
+def least_of(whole: Graph, local: Graph) -> int:
+    """The work of a draw of both programs at least, with equal layers once."""
+    whole, local = comparable(whole), comparable(local)
+    built = layers(whole, local)
+    return _once(whole, local, built) if built is None else _once(built.whole, built.local, built)
+
+
+def _once(whole: Graph, local: Graph, built: Layers | None) -> int:
+    dealt = dealt_of(built)
+    return least(whole, dealt[0]) + least(local, dealt[1])
+
+
 def check_least(whole: Graph, local: Graph, full: Graph, built: Layers | None, limit: int) -> None:
     """Raises Large where it is seen without reduced shapes that one draw, with what is before it, is more
     work."""
-    dealt = dealt_of(built)
-    once = least(whole, dealt[0]) + least(local, dealt[1]) + prepared(full)
+    once = _once(whole, local, built) + prepared(full)
     if once > limit:
         raise Large(beyond(f"{once:,} elements or more", limit))
+
+
+def check_few(work: int, full: Graph, limit: int) -> None:
+    """Raises Large where that is seen from the `work` of the programs with few of many equal layers."""
+    once = work + prepared(full)
+    if once > limit:
+        raise Large(beyond(f"about {once:,} elements", limit))

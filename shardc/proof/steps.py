@@ -6,13 +6,13 @@ What can be made anywhere (constants, broadcasts) is none of them: each layer ma
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 
 from shardc.graph import Node, Region, captured
 from shardc.graph.program import own_attrs
 from shardc.graph.types import is_inexact
 from shardc.ops import Trait, has, hlo
-from shardc.proof.flat import Copy, Stretch, broadcasts, constants, outlined, uses
+from shardc.proof.flat import Copy, Stretch, broadcasts, constants, outlined
 
 Key = tuple[Hashable, ...]
 
@@ -50,7 +50,8 @@ class Steps:
         self.seen: dict[Key, int] = {}
         """Kinds by the ids of attributes and types, which equal operations mostly share."""
         self.flows: dict[Key, int] = {}
-        """Numbers of what can be made anywhere, by its kind and what it is made of."""
+        """Numbers of what can be made anywhere, by its kind and what it is made of, and of bodies."""
+        self.bodies: dict[int, int] = {}
         self.last = self._last([*self.steps, region.nodes[-1]])
         self.place = {node.id: place for place, node in enumerate(self.steps)}
 
@@ -62,7 +63,7 @@ class Steps:
         last: dict[int, int] = {}
         broadcast = self.broadcast
         for place, node in enumerate(nodes):
-            for value in uses(node) if node.regions else node.operands:
+            for value in self.copy.uses(node) if node.regions else node.operands:
                 last[broadcast.get(value, value)] = place
         return last
 
@@ -119,18 +120,20 @@ class Steps:
         return list(accumulate(change))
 
     def stretch(self, start: int, stop: int) -> Stretch:
-        nodes = self.steps[start:stop]
-        used: dict[int, Node] = {}
-        for value in dict.fromkeys([value for node in nodes for value in uses(node)]):
-            self._use(value, used)
-        return Stretch(nodes, used)
+        nodes, again = self.steps[start:stop], dict[int, Node]()
+        used = [v for node in nodes for v in (self.copy.uses(node) if node.regions else node.operands)]
+        used = list(dict.fromkeys(used))
+        for value in used:
+            if value in self.anywhere:
+                self._use(value, again)
+        return Stretch(nodes, used, again)
 
-    def _use(self, value: int, used: dict[int, Node]) -> None:
+    def _use(self, value: int, again: dict[int, Node]) -> None:
         """Enter what can be made anywhere, after what of that it is made of."""
-        if value in self.anywhere and value not in used:
+        if value in self.anywhere and value not in again:
             for operand in self.anywhere[value].operands:
-                self._use(operand, used)
-            used[value] = self.anywhere[value]
+                self._use(operand, again)
+            again[value] = self.anywhere[value]
 
     def flow(self, stretch: Stretch) -> Key:
         """What two stretches have in common that do the same.
@@ -138,19 +141,30 @@ class Steps:
         Values are numbers: by their remainder of three those that a stretch makes, those from outside and
         what can be made anywhere. The kind of an operation says how many follow it.
         """
-        names = {value: 3 * n for n, value in enumerate(stretch.values())}
-        names.update((value, 3 * n + 1) for n, value in enumerate(stretch.inputs))
+        names = dict(zip(stretch.values, count(0, 3), strict=False))
+        names.update(zip(stretch.inputs, count(1, 3), strict=False))
         for value, node in stretch.again.items():
             key = (self.kind(node), *[names[v] for v in node.operands])
             names[value] = 3 * self.flows.setdefault(key, len(self.flows)) + 2
         found, known = list[Hashable](), self.known
         for node in stretch.nodes:
             if node.regions:
-                found.append(self._flow(node, names))
+                found.append(self._body(node, names))
             else:
                 found.append(known[node.id] if node.id in known else self.kind(node))
-                found += [names[value] for value in node.operands]
+            found += [names[value] for value in node.operands]
         return tuple(found)
+
+    def _body(self, node: Node, names: Mapping[int, Hashable]) -> Hashable:
+        """What an operation with regions does; for copies of it that use nothing from around one number, that
+        is no kind."""
+        first = self.copy.like.get(node.id, node.id)
+        if first not in self.copy.closed:
+            return self._flow(node, names)
+        if first not in self.bodies:
+            key = ("body", self._flow(node, {}))
+            self.bodies[first] = -1 - self.flows.setdefault(key, len(self.flows))
+        return self.bodies[first]
 
     def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:
         regions = list[Key]()
@@ -159,17 +173,17 @@ class Steps:
             inside.update((value, ("argument", n)) for n, value in enumerate(region.args))
             flows = list[Key]()
             for place, inner in enumerate(region.nodes):
-                flows.append(self._flow(inner, inside))
+                flows.append((*self._flow(inner, inside), *[inside[value] for value in inner.operands]))
                 inside.update((value, ("inner", place, n)) for n, value in enumerate(inner.results))
             regions.append(tuple(flows))
-        return (self.kind(node), tuple([names[value] for value in node.operands]), *regions)
+        return (self.kind(node), *regions)
 
     def outline(self, name: str, stretches: Sequence[Stretch]) -> list[int]:
         """Calls in the place of stretches; they give whatever is used after one of them."""
         used: set[int] = set()
         for stretch in stretches:
             end = self.place[stretch.nodes[-1].id]
-            made = enumerate(stretch.values())
+            made = enumerate(stretch.values)
             used.update(number for number, value in made if self.last.get(value, 0) > end)
         self.region, calls = outlined(self.copy, self.region, name, stretches, sorted(used))
         return calls

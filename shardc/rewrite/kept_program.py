@@ -23,9 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache as cache_of
 from functools import partial
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
@@ -101,12 +103,14 @@ class Sought(Struct):
         places = self._places()
         return said if all(places.get(name, -1) == place for name, place in computed.items()) else None
 
-    def take(self, module: ModuleOp) -> bool:
-        """Put into the module what was made of it before, and warn as then. False if nothing is kept."""
+    def take(self, module: ModuleOp, weighed: bool = False) -> bool:
+        """Put into the module what was made of it before, and warn as then. False if nothing is kept, or
+        nothing that was `weighed` (folding/weight.py), if that is to be."""
         entry = cache.get(*self.key)
-        if entry is None:
+        kept = None if entry is None else unpacked(entry)
+        if kept is None or (weighed and not kept["weighed"]):
             return False
-        kept, self.is_kept = unpacked(entry), True
+        self.is_kept = True
         taken(kept, module, self.columns.place)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
@@ -116,8 +120,8 @@ class Sought(Struct):
         return True
 
     @contextmanager
-    def made(self, module: ModuleOp) -> Generator[None]:
-        """Keep what is made of the module meanwhile."""
+    def made(self, module: ModuleOp, weighed: bool = False) -> Generator[None]:
+        """Keep what is made of the module meanwhile, and whether that is `weighed`."""
         with watched() as found:
             yield
         numbers = {content(number): place for place, number in enumerate(self.numbers)}
@@ -125,7 +129,7 @@ class Sought(Struct):
         try:
             which = [numbers[content(number)] for number in left.values()]
             entry = written(module, found, (), self.columns.rank, partial(_seen, left))
-            cache.put(packed({"numbers": which, **entry}), *self.key)
+            cache.put(packed({"numbers": which, "weighed": weighed, **entry}), *self.key)
         except (Unkept, LookupError):  # of a number or a column that the program has not
             return
         self.is_kept = True
@@ -180,7 +184,12 @@ def _has_value(op: Operation) -> bool:
 
 def _name(number: NDArray[Any]) -> str:
     """Another for other numbers, and for those of other types."""
-    return f"{number.dtype.str} {number.dtype.name} {number.tobytes().hex()}"
+    return f"{_named(number.dtype)} {number.tobytes().hex()}"
+
+
+@cache_of
+def _named(dtype: np.dtype[Any]) -> str:
+    return f"{dtype.str} {dtype.name}"
 
 
 def content(number: Dense) -> tuple[str, bytes]:

@@ -7,20 +7,18 @@ such a place; the others take none.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import cast
 
 from msgspec import Struct
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
-from shardc.rewrite.alike import Alike
 from shardc.rewrite.constants import splat_of, value_of
+from shardc.rewrite.folding.kinds import Kinds
 from shardc.rewrite.folding.numbers import any_number
-from shardc.rewrite.folding.skeleton import FunctionNames
 from shardc.rewrite.folding.stacks import LEAST
 
 NEAR = 64
@@ -57,26 +55,20 @@ class Gap(Struct, frozen=True):
 class Alignment:
     """The operations of a block by place, and those that have none."""
 
-    def __init__(self, ops: Sequence[Operation]) -> None:
-        alike, names = Alike(lambda name: name.startswith("shardc.")), FunctionNames()
+    def __init__(self, ops: Sequence[Operation], kinds: Kinds) -> None:
         self.steps = [op for op in ops if op.name != hlo.constant.name]
-        index = {op: number for number, op in enumerate(self.steps)}
-        self.kind = {op: alike.kind(op) for op in self.steps}
+        self.kind = {op: kinds(op) for op in self.steps}
         self.stretches: list[tuple[int, int, int]] = []
         """Of what repeats but for gaps the first place, the one behind the last, and the period."""
         self.joined = False
-        self.gaps = [*self._gaps(index, names)]
+        self.gaps = [*self._gaps(kinds.but_for_functions())]
         self.op: list[Operation | None] = []
         self.place: dict[Operation, int] = {}
         self._lay()
         self.apart = {op for gap in self.gaps for op in self.steps[gap.start : gap.end]} - self.place.keys()
 
-    def _gaps(self, index: Mapping[Operation, int], names: FunctionNames) -> Iterator[Gap]:
-        numbers: dict[Hashable, int] = {}
-        near = [
-            numbers.setdefault((_named(kind, names(op)), *_near(op, index)), len(numbers))
-            for op, kind in self.kind.items()
-        ]
+    def _gaps(self, like: Sequence[int]) -> Iterator[Gap]:
+        near = _near(self.steps, [like[kind] for kind in self.kind.values()])
         shift, found = 0, repeats(near, LEAST)
         for one, two in pairwise([*found, None]):
             assert one is not None
@@ -224,18 +216,18 @@ def _may_be(one: SSAValue, other: SSAValue) -> bool:
     return value_of(pair[0]) == value_of(pair[1]) or (number is not None and number == any_number(other))
 
 
-def _named(kind: Hashable, name: str) -> Hashable:
-    """A kind of operations under another name."""
-    named, *rest = cast("tuple[Hashable, ...]", kind)
-    return (name, *rest) if isinstance(named, str) else kind
-
-
-def _near(op: Operation, index: Mapping[Operation, int]) -> Iterator[int | None]:
-    """How far before it what it reads is made, where that is near."""
-    here = index[op]
-    for value in op.operands:
-        there = index.get(value.op) if isinstance(value, OpResult) else None
-        yield here - there if there is not None and here - there <= NEAR else None
+def _near(steps: Sequence[Operation], kinds: Sequence[int]) -> list[int]:
+    """Numbers of operations, equal for those of one kind that read what is made as far before them, where
+    that is near."""
+    made = {id(result): place for place, op in enumerate(steps) for result in op.results}
+    numbers, near = dict[Hashable, int](), list[int]()
+    for here, (op, kind) in enumerate(zip(steps, kinds, strict=True)):
+        key = [kind]
+        for value in op._operands:  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+            apart = here - made.get(id(value), -NEAR - 1)
+            key.append(apart if apart <= NEAR else 0)
+        near.append(numbers.setdefault((*key,), len(numbers)))
+    return near
 
 
 def _between(kinds: Sequence[int], one: Repeat, two: Repeat) -> tuple[int, int] | None:

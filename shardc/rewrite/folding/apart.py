@@ -21,17 +21,18 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from shardc.dialects.nested import ops_of
 from shardc.ops import Trait, has, hlo
 from shardc.rewrite.folding.alignment import MOST, Alignment, Expected
+from shardc.rewrite.folding.kinds import Kinds
 from shardc.rewrite.folding.parts import Part, part_of
 from shardc.rewrite.folding.reads import copied, reads
 
 
 @contextmanager
-def part_apart(function: FuncOp, wanted: bool = True) -> Generator[Part | None]:
+def part_apart(function: FuncOp, kinds: Kinds, wanted: bool = True) -> Generator[Part | None]:
     """Meanwhile layers are as others but for a part, if there is such, and it is `wanted`."""
     if not wanted:
         yield None
         return
-    change = _Change(function.body.block)
+    change = _Change(function.body.block, kinds)
     part = change.make()
     if part is None:
         change.undo()
@@ -44,8 +45,8 @@ def part_apart(function: FuncOp, wanted: bool = True) -> Generator[Part | None]:
 class _Change:
     """What is done to a block, and how it becomes what it was."""
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+    def __init__(self, block: Block, kinds: Kinds) -> None:
+        self.block, self.kinds = block, kinds
         self.stand: dict[int, Operation] = {}
         self.constants: dict[tuple[int, int], Operation] = {}
         self.read: list[tuple[Operation, int, SSAValue]] = []
@@ -58,7 +59,7 @@ class _Change:
         """Let operations of others stand for those of layers that are apart; None where that cannot be, and
         only half is done."""
         *ops, _ = ops_of(self.block)
-        self.steps = steps = Alignment(ops)
+        self.steps = steps = Alignment(ops, self.kinds)
         if not steps.gaps:
             return None
         steps.compare()
@@ -145,8 +146,13 @@ class _Change:
             if self.made.setdefault(stand.results[0], value) is not value:
                 return False
             self.read.append((op, number, value))
-            op.operands[number] = stand.results[0]
+            self._read(op, number, stand.results[0])
         return True
+
+    def _read(self, op: Operation, operand: int, value: SSAValue) -> None:
+        if op.operands[operand].type != value.type:
+            self.kinds.forget(op)
+        op.operands[operand] = value
 
     def _read_alike(self, op: Operation, operand: int, value: SSAValue) -> Operation | None:
         """Of the operations that stand for others the one whose like in another layer is read by an operation
@@ -173,7 +179,7 @@ class _Change:
             self.block.insert_op_before(op, behind)
             op.operands = operands
         for op, number, value in reversed(self.read):
-            op.operands[number] = value
+            self._read(op, number, value)
         for op in [*reversed(self.stand.values()), *self.constants.values()]:
             op.detach()
             op.drop_all_references()

@@ -17,6 +17,7 @@ from shardc.graph.marks import LAYER, TIMES
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
 from shardc.rewrite.folding.given import Kind
+from shardc.rewrite.folding.kinds import Kinds
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot, note_places
@@ -59,7 +60,8 @@ class Cut:
         self.first = self.reach + (1 if self.steps >= LONG * stack.count else 2) + self._is_apart()
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self.goes(layer)}
-        self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
+        staying = [(op, place) for op, place in stack.ops.items() if op not in self.gone]
+        self.made = {(*place, r.index): r for op, place in staying for r in op.results}
         self.given = {place: argument for argument, place in stack.arguments.items()}
         self.returned = returned(function)
         self.number = {value: number for number, value in enumerate(self.returned)}
@@ -114,7 +116,7 @@ class Cut:
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
-        staying = (op for op in ops_of(self.block) if op is not self.block.last_op and op not in self.gone)
+        staying = (op for op in ops_of(self.block)[:-1] if op not in self.gone)
         return (
             not any(self._place(v) and self.instead(op, v) is None for op in staying for v in reads(op))
             and all(self._like(value) is not None for value in self.returned if self._place(value))
@@ -223,17 +225,17 @@ def _properties(
     return properties
 
 
-def cuts_of(function: FuncOp, worth: int, functions: bool) -> list[Cut]:
+def cuts_of(function: FuncOp, worth: int, kinds: Kinds, functions: bool) -> list[Cut]:
     """The layers that go out of a function, stack by stack: of the first one at least so many operations, and
     none or more of later ones. A few may differ from the others in `functions`."""
     block = function.body.block
     arguments: Sequence[BlockArgument] = block.args
     results: Sequence[int] = range(len(returned(function)))
     cuts: list[Cut] = []
-    for stack in stacks_of(block, int(worth * LATER), functions):
+    for stack in stacks_of(block, int(worth * LATER), kinds, functions):
         cut = Cut(function, stack, len(cuts), arguments, results)
         if cut.functions is None:
-            return cuts_of(function, worth, functions=False)
+            return cuts_of(function, worth, kinds, functions=False)
         if not (cut.whole and cut.steps >= worth * LATER if cuts else cut.saved >= worth):
             break
         if cut.fits():
@@ -276,9 +278,9 @@ def folded(function: FuncOp, cuts: Sequence[Cut]) -> FuncOp:
 def _staying(function: FuncOp, cuts: Sequence[Cut], cut_of: Mapping[Operation, Cut]) -> list[Operation]:
     """The operations that stay; of those that make something of constants, what is read."""
     needed, staying, given = set(returned(function)), list[Operation](), cuts[0].stack.given
-    for op in reversed(function.body.block.ops):
+    for op in reversed(ops_of(function.body.block)[:-1]):
         cut = cut_of.get(op)
-        if op is function.body.block.last_op or (cut is not None and op in cut.gone):
+        if cut is not None and op in cut.gone:
             continue
         free = cut is None and any(given.constant(result) is not None for result in op.results)
         if free and needed.isdisjoint(op.results):

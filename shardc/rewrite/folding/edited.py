@@ -1,7 +1,7 @@
 """What passes make of folded programs, found after an edit before layers are looked for.
 
     edited = Edited(skeleton, "inline-calls {}", …)    # of the program as it was read, and what passes run
-    if not edited.take(module):
+    if not edited.take(module, False):
         …                                       # the first of them, and the fold
         edited.see(module, cuts)
         …                                       # the others
@@ -93,9 +93,10 @@ class Edited:
         self.function_places = {op: place for place, op in enumerate(skeleton.functions)}
         self.seen: _Entry | None = None
 
-    def take(self, module: ModuleOp) -> bool:
+    def take(self, module: ModuleOp, weighed: bool) -> bool:
         """Put into the module what was made of its folded program, with its notes, and warn as then. False if
-        nothing is kept of it, or of other numbers and functions that had to be the same."""
+        nothing is kept of it, or of other numbers and functions that had to be the same, or nothing that was
+        `weighed`, if that is to be."""
         data = cache.get(*self.key)
         if data is None:
             return False
@@ -110,7 +111,7 @@ class Edited:
         constants = [self.written[each] if isinstance(each, int) else each for each in entry.constants]
         numbers = {(slot, layer): self._number(place) for slot, layer, place in entry.numbers}
         with collecting() as warnings:
-            if not kept.put(entry.folded, module, constants, numbers, notes, place):
+            if not kept.put(entry.folded, module, constants, numbers, notes, weighed, place):
                 return False
         say(entry.said, place or _as_it_is)
         pass_on(warnings)

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import cache as cache_of
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -43,6 +44,7 @@ from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.notes import has_own
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
 from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART, Place
+from shardc.rewrite.folding.weight import WORK
 from shardc.rewrite.kept_module import (
     Key,
     attributes_of,
@@ -76,10 +78,11 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         return None
 
 
-def take(key: Key, module: ModuleOp) -> bool:
-    """Put into a module what was made of it before, and warn as then. False if nothing is kept."""
+def take(key: Key, module: ModuleOp, weighed: bool) -> bool:
+    """Put into a module what was made of it before, and warn as then. False if nothing is kept, or nothing
+    that was `weighed`, if that is to be."""
     folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
-    return put(key, module, constants_of(module), numbers_of(module), folded)
+    return put(key, module, constants_of(module), numbers_of(module), folded, weighed)
 
 
 def put(
@@ -88,16 +91,20 @@ def put(
     constants: list[str | None],
     numbers: Mapping[Place, Dense],
     notes: ArrayAttr[DictionaryAttr],
+    weighed: bool,
     place: Where | None = None,
 ) -> bool:
     """Put into a module what was made before of a folded program with these constants, numbers and notes, and
-    warn as then; places are what `place` says. False if nothing is kept, or of a place that it does not know.
+    warn as then; places are what `place` says. False if nothing is kept, or of a place that it does not know,
+    or nothing that was `weighed`, if that is to be.
     """
     entry = cache.get(*key)
     if entry is None:
         return False
     kept = unpacked(entry)
     own = any("functions" in each.data for each in notes)
+    if weighed and not kept["weighed"]:
+        return False
     if not _as_equal(constants, kept["constants"]) or (kept["told_apart"] and own):
         return False
     if place is None:
@@ -130,6 +137,7 @@ def made(key: Key, module: ModuleOp) -> Generator[None]:
         kept = {
             "constants": constants,
             "told_apart": of_functions,
+            "weighed": WORK in module.attributes,
             **written(module, found, [FOLDED]),
         }
         cache.put(packed(kept), *key)
@@ -171,7 +179,11 @@ def constants_of(module: ModuleOp) -> list[str | None]:
 
 def written_number(number: Dense) -> str:
     """Equal for equal numbers of one dtype."""
-    return f"{number.data.dtype} {number.data.tobytes().hex()}"
+    return f"{_named(number.data.dtype)} {number.data.tobytes().hex()}"
+
+
+_named = cache_of(str)
+"""The name of a dtype, which NumPy makes anew each time."""
 
 
 def _as_equal(now: list[str | None], then: list[str | None]) -> bool:

@@ -20,6 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardc.dialects import kept_operations
 from shardc.dialects.kept_attributes import Unkept
+from shardc.dialects.nested import ops_of
 from shardc.ops import Trait, has
 from shardc.rewrite.constants import splat_of
 from shardc.rewrite.folding.cut import Cut
@@ -133,8 +134,9 @@ def _is_made_twice(part: Part, cut: Cut) -> bool:
     layers = {cut.stack.ops[op][1] for op in part.stand}
     numbers: dict[SSAValue, Hashable] = {}
     known: dict[Hashable, SSAValue] = {}
-    for op in cut.block.ops:
-        if op not in cut.stack.ops or cut.stack.ops[op][1] not in layers or len(op.results) != 1:
+    for op in ops_of(cut.block):
+        place = cut.stack.ops.get(op)
+        if place is None or place[1] not in layers or len(op.results) != 1:
             continue
         value = op.results[0]
         key = cut.stack.given.alike.kind(op), *(numbers.get(v, v) for v in op.operands)

@@ -7,18 +7,16 @@ layers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult
 
 from shardc.dialects.nested import ops_of
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
-from shardc.ops.elementwise.kinds import kind as function
-from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
+from shardc.rewrite.folding.kinds import Kinds
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.stack import Finder, Stack
 from shardc.rewrite.folding.stretches import PARTS, Stretches
@@ -27,37 +25,25 @@ LEAST = 8
 """Operations that repeat, at least."""
 
 
-def stacks_of(block: Block, least: int, functions: bool = False) -> Iterator[Stack]:
+def stacks_of(block: Block, least: int, kinds: Kinds, functions: bool = False) -> Iterator[Stack]:
     """The stacks of equal layers of a block, those with most operations first, while so many operations are
     of none. Each operation is of one. Layers may differ in `functions` of a kind."""
-    alike = Alike(ignored=lambda name: name.startswith("shardc."))
     *ops, _ = ops_of(block)
-    numbers = dict[Hashable, int]()
-    kind = {op: numbers.setdefault(alike.kind(op), len(numbers)) for op in ops}
-    like = _of_functions(numbers) if functions else [*range(len(numbers))]
+    kind = {op: kinds(op) for op in ops}
+    like = kinds.but_for_functions() if functions else [*range(len(kinds.numbers))]
     steps = [op for op in ops if op.name != hlo.constant.name]
-    kinds, taken, asked = [like[kind[op]] for op in steps], set[Operation](), set[Operation]()
+    words, taken, asked = [like[kind[op]] for op in steps], set[Operation](), set[Operation]()
 
     def given(layered: AbstractSet[Operation]) -> Given:
-        return Given(ops, alike, layered, kind.__getitem__, asked)
+        return Given(ops, kinds.alike, layered, kind.__getitem__, asked)
 
     while sum(op not in taken for op in steps) >= least:
-        stack = _stack(steps, kinds, given, taken)
+        stack = _stack(steps, words, given, taken)
         if stack is None:
             return
         yield stack
         taken.update(stack.ops)
-        kinds = [-number if op in taken else like[kind[op]] for number, op in enumerate(steps, 1)]
-
-
-def _of_functions(numbers: Mapping[Hashable, int]) -> list[int]:
-    """By its number the number of the first kind of operations that differs in its function at most."""
-    first, like = dict[Hashable, int](), list[int]()
-    for key, number in numbers.items():
-        name, *rest = cast("tuple[Hashable, ...]", key)
-        of_kind = function(name) if isinstance(name, str) else None
-        like.append(number if of_kind is None else first.setdefault((of_kind, *rest), number))
-    return like
+        words = [-number if op in taken else like[kind[op]] for number, op in enumerate(steps, 1)]
 
 
 def _stack(

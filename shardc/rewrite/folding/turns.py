@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardc.rewrite.folding.given import Given
 
@@ -35,7 +35,10 @@ def turn_by_turn(
 
     at: stretch, step and turn of the operations of all stretches.
     """
-    places = [at.get(value.op) if isinstance(value, OpResult) else None for value in row]
+    places = [
+        (*at[value.op], value.index) if isinstance(value, OpResult) and value.op in at else None
+        for value in row
+    ]
     found = Pairs()
     for (one, next), (place, other) in zip(pairwise(row), pairwise(places), strict=True):
         if one is next:
@@ -44,11 +47,13 @@ def turn_by_turn(
             kind = given.of(one)
             alike = ARGUMENT if kind is not None and kind.of_arguments else SAME
             found.append(None if kind is None or kind != given.of(next) else alike)
-        elif other is None or place[:2] != other[:2] or _index(one) != _index(next):
+        elif other is None:
             found.append(None)
         else:
-            turns = other[2] - place[2]
-            found.append((*place[:2], _index(one), turns) if abs(turns) == 1 else JUMPS)
+            stretch, step, turn, index = place
+            turns = other[2] - turn
+            same = (stretch, step, index) == (other[0], other[1], other[3])
+            found.append(((stretch, step, index, turns) if abs(turns) == 1 else JUMPS) if same else None)
     return found
 
 
@@ -71,9 +76,3 @@ def alike(rows: Iterable[Pairs], turns: int) -> list[range]:
             found.append(range(first, pair + 1))
             first = pair + (pair in apart)
     return [*found, range(first, turns)]
-
-
-def _index(value: SSAValue) -> int:
-    """Which result of an operation a value is, or which argument."""
-    assert isinstance(value, OpResult | BlockArgument)
-    return value.index

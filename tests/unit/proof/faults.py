@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,8 +17,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Programs that a module compiles, by its name for `lower`, have the fault."""
     lower = compilation.lower
 
-    def faulty(*arguments: object) -> Graph:
-        graph = lower(*arguments)  # pyright: ignore[reportArgumentType]
+    def faulty(*arguments: Any, **named: Any) -> Graph:
+        graph = lower(*arguments, **named)
         take_maximum(graph)
         return graph
 

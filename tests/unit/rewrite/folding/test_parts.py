@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from shardc.analysis.text import sharded_text, sharding_said
 from shardc.dialects.context import make_context
@@ -18,8 +20,11 @@ from shardc.interpret.run import run
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
 from shardc.passes.insert_reshards import InsertReshards
 from shardc.passes.pipeline import run_to
+from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.alignment import Alignment
 from shardc.rewrite.folding.apart import part_apart
+from shardc.rewrite.folding.cut import cuts_of
+from shardc.rewrite.folding.kinds import Kinds
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import forward, step
 from tests.unit.rewrite.folding.test_folding import arguments, stages
@@ -134,7 +139,7 @@ def test_the_program_is_as_it_was(name: str) -> None:
     """Whatever stands for a part meanwhile."""
     function = block_of(PROGRAMS[name])
     before = [(op, [*op.operands]) for op in function.body.block.ops]
-    with part_apart(function) as part:
+    with part_apart(function, Kinds()) as part:
         changed = [(op, [*op.operands]) for op in function.body.block.ops]
         assert (part is None) == (changed == before)
     assert [(op, [*op.operands]) for op in function.body.block.ops] == before
@@ -143,10 +148,10 @@ def test_the_program_is_as_it_was(name: str) -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_with_a_part_apart_nothing_is_between_layers(name: str) -> None:
     function = block_of(PROGRAMS[name])
-    assert Alignment([*function.body.block.ops][:-1]).gaps
-    with part_apart(function) as part:
+    assert Alignment([*function.body.block.ops][:-1], Kinds()).gaps
+    with part_apart(function, Kinds()) as part:
         assert part is not None
-        assert not Alignment([*function.body.block.ops][:-1]).gaps
+        assert not Alignment([*function.body.block.ops][:-1], Kinds()).gaps
 
 
 @pytest.mark.parametrize(("count", "place", "goes"), [(16, 1, False), (16, 4, True), (16, 15, False)])
@@ -202,3 +207,18 @@ def test_a_layout_is_read_as_it_is_said(order: list[int], places: list[int], kin
 def test_a_layout_that_the_mesh_has_not(text: str) -> None:
     with pytest.raises(LayoutError):
         sharding_said(text, MESH)
+
+
+def test_what_kind_an_operation_is_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, asked, kind = PROGRAMS["a factor, step"], Counter[Operation](), Alike.kind
+
+    def counted(self: Alike, op: Operation) -> Hashable:
+        asked[op] += 1
+        return kind(self, op)
+
+    function, kinds = block_of(program), Kinds()
+    monkeypatch.setattr(Alike, "kind", counted)
+    with part_apart(function, kinds) as part:
+        assert part is not None
+        assert cuts_of(function, WORTH, kinds, True)
+    assert len(asked) > 200 and set(asked.values()) == {1}
