@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from bench.xla_text import text
 from shardc.analysis import per_device
+from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
 from shardc.graph import Graph, Node, Region
@@ -24,6 +25,7 @@ from shardc.layout import Axis, Mesh
 from shardc.layout.groups import axes_of_rows
 from shardc.ops import hlo, spmd
 from shardc.options import Options
+from shardc.passes.inline_calls import InlineCalls
 from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, joined, link_of, seconds
 from shardc.report.executions import Executions
 from shardc.report.times import worked
@@ -42,7 +44,14 @@ OTHERS = {hlo.all_to_all.name: spmd.all_to_all}
 
 def partitioned(suite: ModuleType, program: Any) -> Graph:
     """What each device runs, as XLA partitions a program of a suite."""
-    return snapshot(read(text(suite, program), Options(language="mlir"))).graph
+    return graph_of(text(suite, program))
+
+
+def graph_of(text: str) -> Graph:
+    """The program in a text. Per-device code is in functions, each call of which has its collectives."""
+    module = read(text, Options(language="mlir"))
+    InlineCalls().apply(make_context(), module)
+    return snapshot(module).graph
 
 
 class Priced(Struct, frozen=True):

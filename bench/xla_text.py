@@ -69,7 +69,7 @@ _NAME = re.compile(r"%\w+")
 _DEFINED = re.compile(r" *(%\w+)(?::\d+)? = ")
 _CONVERTED = re.compile(
     r"(?P<before>channel_handle<handle = (?P<channel>\d+),.*?replica_groups = )"
-    r"(?:dense<[^>]*> : tensor<[\dx]*xi64>|#stablehlo\.replica_group_mesh_axes<[^\]]*\]>)"
+    r"(?:dense<[^>]*> : tensor<[\dx]*xi64>|(?P<axes>#stablehlo\.replica_group_mesh_axes<[^\]]*\]>))"
 )
 
 
@@ -143,17 +143,22 @@ def _module(proto: bytes) -> bytes:
 
 
 def mended(converted: str, hlo: str) -> str:
-    """StableHLO with the groups of the HLO that it was converted from. ValueError for one without a group."""
-    known: dict[str, Groups] = {}
+    """StableHLO with the groups of the HLO that it was converted from. ValueError for one without a group.
+
+    Collectives of per-device code have one channel together, and groups that are written out in both.
+    """
+    known: dict[str, set[Groups]] = {}
     for channel, written in _CHANNEL.findall(hlo):
-        found = groups(written)
-        if known.setdefault(channel, found) != found:
-            raise ValueError(f"channel {channel} has two groups: {known[channel]}, {found}")
+        known.setdefault(channel, set()).add(groups(written))
 
     def written_out(match: re.Match[str]) -> str:
-        if match["channel"] not in known:
-            raise ValueError(f"channel {match['channel']} has no group in the HLO")
-        rows = known[match["channel"]]
+        found = known.get(match["channel"], set())
+        if len(found) > 1 and match["axes"] is None:
+            return match[0]
+        if len(found) != 1:
+            which = f"two groups: {sorted(found)}" if found else "no group in the HLO"
+            raise ValueError(f"channel {match['channel']} has {which}")
+        (rows,) = found
         return (
             f"{match['before']}dense<{[list(row) for row in rows]}> : tensor<{len(rows)}x{len(rows[0])}xi64>"
         )

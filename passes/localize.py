@@ -42,7 +42,7 @@ from shardc.dialects.snapshot import Snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
 from shardc.graph import LETTERS, Node, Region
-from shardc.graph.marks import CALL, FORM, GLOBAL, GROUP, LAYER, PARTIAL_KIND, PARTIAL_OVER, REASON
+from shardc.graph.marks import BACKWARD, CALL, FORM, GLOBAL, GROUP, LAYER, PARTIAL_KIND, PARTIAL_OVER, REASON
 from shardc.layout import Sharding, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy
 from shardc.passes.graph_pass import GraphPass
@@ -50,6 +50,7 @@ from shardc.planning.meshes import mesh_of
 from shardc.rewrite.recipes import RememberingLocalizer, hint, name_result
 
 KEPT = (
+    BACKWARD,
     CALL,
     GROUP,
     LAYER,

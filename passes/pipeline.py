@@ -45,6 +45,7 @@ PIPELINE = (
     Entry("collectives", "pad-windows"),
     Entry("collectives", "fold-padding"),
     Entry("collectives", "update-in-shape"),
+    Entry("collectives", "index-windows"),
     Entry("collectives", "join-slices"),
     Entry("collectives", "reduce-in-shape"),
     Entry("collectives", "insert-reshards"),

@@ -14,9 +14,11 @@ becomes
 
 So stencils are written whose border stays: `u.at[1:-1].set(…)`. 62 elements are split elsewhere than 64, and
 an update is taken from wherever it lies. In the tensor's shape each device computes what it keeps, and an
-element a block crosses a border (a halo). What is computed outside the box is not chosen. A box that fits
-in a block, slices from farther away than a block, and what divides by elements or has a logarithm stay: what
-is infinite outside the box would be NaN in a derivative. Dimensions that are whole stay as they are.
+element a block crosses a border (a halo). What is computed outside the box is not chosen. So are constants
+written, and what is the same all along the split dimensions: `u.at[:4].set(0)`. A box that fits in a block,
+slices from farther away than a block, and what divides by elements or has a logarithm stay: what is infinite
+outside the box would be NaN in a derivative. A scatter that sets a box that fits in a block becomes
+dynamic_update_slice. Dimensions that are whole stay as they are.
 """
 
 from __future__ import annotations
@@ -56,12 +58,26 @@ class UpdateInShape(GraphPass):
             op = snap.ops[node.id]
             box = box_of(op)
             sharding = snap.graph.values[node.results[0]].sharding if box else None
-            frame = _frame(box, sharding) if box and sharding else {}
-            ops = _computed(box.update, frame) if box and frame else None
-            if box and ops is not None:
-                _replace(op, box, frame, ops, builder)
+            if box and sharding and _is_rewritten(op, box, sharding, builder):
                 changed = True
         return changed
+
+
+def _is_rewritten(op: Operation, box: Box, sharding: Sharding, builder: IRBuilder) -> bool:
+    """Whether an update is computed in the shape of its tensor, or has become one that runs on blocks."""
+    frame = _frame(box, sharding)
+    large = {dim: side for dim, side in frame.items() if side.block < type_of(box.update.type).shape[dim]}
+    if frame and not large and op.name == hlo.scatter.name:
+        if _is_alike(box.update, frame):
+            large = frame
+        elif not box.combine:
+            _write_slice(op, box, builder)
+            return True
+    ops = _computed(box.update, large) if large else None
+    if ops is None:
+        return False
+    _replace(op, box, large, ops, builder)
+    return True
 
 
 class _Side(Struct, frozen=True):
@@ -77,19 +93,19 @@ Frame = dict[int, _Side]
 
 
 def _frame(box: Box, sharding: Sharding) -> Frame:
-    """The split dimensions of which the box has a part that is larger than a block."""
+    """The split dimensions of which the box has a part."""
     shape, part = type_of(box.tensor.type).shape, type_of(box.update.type).shape
     blocks = sharding.local_shape(shape)
     return {
         dim: _Side(size, box.starts[dim], blocks[dim])
         for dim, size in enumerate(shape)
-        if sharding.dims[dim].axes and blocks[dim] < part[dim] < size
+        if sharding.dims[dim].axes and part[dim] < size
     }
 
 
 def _computed(update: SSAValue, frame: Frame) -> list[Operation] | None:
     """The operations, in order, that make an update of slices and numbers; None if it is made of others."""
-    seen, found, slices = set[SSAValue](), list[Operation](), 0
+    seen, found = set[SSAValue](), list[Operation]()
     left = [(update, False)]
     while left:
         value, is_ready = left.pop()
@@ -98,14 +114,13 @@ def _computed(update: SSAValue, frame: Frame) -> list[Operation] | None:
         elif value not in seen and not _is_alike(value, frame):
             seen.add(value)
             if made_by(value, hlo.slice_.name):
-                slices += 1
                 if not _is_near(owner(value), frame):
                     return None
             elif isinstance(value, OpResult) and _is_smooth(value.op):
                 left += [(value, True), *((operand, False) for operand in value.op.operands)]
             else:
                 return None
-    return found if slices else None
+    return found
 
 
 def _is_smooth(op: Operation) -> bool:
@@ -162,6 +177,16 @@ def _replace(op: Operation, box: Box, frame: Frame, ops: list[Operation], builde
                 part = _part(grown[value], starts, type_of(value.type).shape, old, builder)
             value.replace_all_uses_with(part)
             erase_unused(value)
+
+
+def _write_slice(op: Operation, box: Box, builder: IRBuilder) -> None:
+    """The scatter of a box that a block can hold as dynamic_update_slice, which blocks have a form for."""
+    builder.before(op)
+    with builder.at(location_of(op.location)):
+        places = [scalar(builder, start, INDEX) for start in box.starts]
+        written = builder.one(hlo.dynamic_update_slice.name, box.tensor, box.update, *places)
+    op.results[0].replace_all_uses_with(_marked(written, op))
+    erase_unused(op.results[0])
 
 
 def _leaf(value: SSAValue, frame: Frame, builder: IRBuilder) -> SSAValue:

@@ -8,7 +8,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.analysis.text import sharded_text
+from shardc.analysis.text import name_of, sharded_text
 from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, AxisParts, State
 from shardc.diagnostics import ShardcError
@@ -126,7 +126,7 @@ class _Result:
 
     def error(self, declared: str, found: str, hint: str) -> ShardcError:
         value = self.site.node.operands[self.index]
-        name = self.site.graph.values[value].loc.name or "the value"
+        name = name_of(self.site.graph.values[value].loc) or "the value"
         type = self.site.parts.type_text(self.site.graph.type(value), self.state)
         which = "the result" if len(self.site.node.operands) == 1 else f"result {self.index}"
         result = sharded_text(self.type, replace(self.sharding, unreduced=()))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from shardc.check.site import CheckedOp, called
 from shardc.check.state import REDUCERS, State
 from shardc.graph import Node
+from shardc.graph.marks import BACKWARD
 from shardc.layout import Axis, size_of
 from shardc.ops import spmd
 
@@ -119,7 +120,8 @@ def assume_equal(site: CheckedOp) -> list[State]:
 
 
 def reduced(site: CheckedOp, axes: frozenset[Axis], kind: str) -> State:
-    """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
+    """The operand combined over the axes by `kind`. Warns where it is the same over all of them already, but
+    not of a derivative: that of `psum(x)` is one of what all devices have alike."""
     (state,) = site.states
     name, over = said(site.node, kind), site.parts.text(axes)
     if state.partial and state.kind != kind:
@@ -128,7 +130,7 @@ def reduced(site: CheckedOp, axes: frozenset[Axis], kind: str) -> State:
             f"{REDUCERS[state.kind]} over {site.parts.text(state.partial)} first",
         )
     same = axes - state.varies - state.partial
-    if same and not state.zero:
+    if same and not state.zero and BACKWARD not in site.node.attrs:
         copies, along = size_of(same), site.parts.text(same)
         grows = kind == "sum" and name != "pmean"
         effect = f"it becomes {copies} times as large" if grows else "nothing changes"

@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from shardc.analysis.text import name_of
 from shardc.check.state import SAME, AxisParts, State
 from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
@@ -65,16 +66,16 @@ class CheckedOp(Struct, frozen=True, dict=True):
     def name(self, index: int) -> str:
         """What the source calls an operand, or that which it is made from without computing."""
         value = self.node.operands[index]
-        while not self.graph.values[value].loc.name:
+        while (name := name_of(self.graph.values[value].loc)) is None:
             maker = self.makers.get(value)
             if maker is None or not (has(maker.name, Trait.VIEW) or maker.name == hlo.convert.name):
                 return f"operand {index + 1}"
             (value,) = maker.operands
-        return str(self.graph.values[value].loc.name)
+        return name
 
     def result(self) -> str:
         """What the source calls the first result."""
-        return self.graph.values[self.node.results[0]].loc.name or f"the result of {self.op_name}"
+        return name_of(self.graph.values[self.node.results[0]].loc) or f"the result of {self.op_name}"
 
     def operand(self, index: int) -> str:
         """`z: f32[2, 32]{varies: i, j}`."""

@@ -14,6 +14,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from shardc.analysis.manual import mesh_of
+from shardc.analysis.text import name_of
 from shardc.check.boundary import Left, entering, leaving
 from shardc.check.communication import COMMUNICATION, said
 from shardc.check.flow import not_partial, plain, without_partials
@@ -215,13 +216,13 @@ class Checker:
 def _carried(site: CheckedOp, index: int) -> str:
     """What the source calls a value that a loop carries."""
     named = (site.node.results[index], site.node.regions[1].args[index], site.node.operands[index])
-    names = (site.graph.values[value].loc.name for value in named)
+    names = (name_of(site.graph.values[value].loc) for value in named)
     return next((name for name in names if name), f"carried value {index + 1}")
 
 
 def _branched(site: CheckedOp, index: int) -> str:
     """What to call a result of a branch."""
-    name = site.graph.values[site.node.results[index]].loc.name
+    name = name_of(site.graph.values[site.node.results[index]].loc)
     which = "the result" if len(site.node.results) == 1 else f"result {index}"
     return name or f"{which} of {site.op_name}"
 

@@ -28,7 +28,7 @@ from shardc.dialects.locations import SourceLoc
 from shardc.dialects.nested import nested
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
-from shardc.frontend.backward_pass import backward_pass
+from shardc.frontend.backward_pass import backward_pass, mark_reductions
 from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_lexer import StrictLexer, closing
@@ -66,6 +66,7 @@ def read(
             read_gspmd(module)
         backward = backward_pass(module) if BACKWARD in text else set[Operation]()
         before = {op: op.location for op in nested([module])} if backward and PYTHON in text else {}
+        mark_reductions(backward)
         named = name_values(module, backward) if PYTHON in text else {}
         name_carried(module, backward)
         if PYTHON in text:

@@ -31,6 +31,9 @@ EFFECT = "shardc.effect"
 TOGETHER = "shardc.together"
 """On a collective: it is sent in one go with the one before it, of the same kind over the same axes."""
 
+BACKWARD = "shardc.backward"
+"""On a reduction over devices: it is of a backward pass, where what devices have alike is summed."""
+
 RELEASE = "shardc.release"
 """On an operation: its result is not kept after its last use."""
 

@@ -8,6 +8,8 @@ from jax import lax
 
 from corpus.case import case
 
+WINDOW = lax.ScatterDimensionNumbers((0,), (), (0,))
+
 CASES = {
     "take_rows": case(lambda t, i: t[i], "f32[32, 8@y]", "i32<32[8@x]"),
     "take_split_rows": case(lambda t, i: jnp.take(t, i, axis=0), "f32[32@y, 8]", "i32<32[4@x, 6]"),
@@ -55,6 +57,18 @@ CASES = {
     "batched_gather": case(jax.vmap(lambda t, i: t[i]), "f32[8@x, 16@y]", "i32<16[8@x, 3]"),
     "batched_dynamic_slice": case(
         jax.vmap(lambda r, i: lax.dynamic_slice(r, (i,), (4,))), "f32[8@x, 16@y]", "i32<12[8@x]"
+    ),
+    "batched_dynamic_update": case(
+        jax.vmap(lambda r, u, i: lax.dynamic_update_slice(r, u, (i,))),
+        "f32[8@x, 16@y]",
+        "f32[8@x, 3]",
+        "i32<16[8@x]",
+    ),
+    "batched_windows_that_do_not_fit": case(
+        jax.vmap(lambda r, u, i: lax.scatter_add(r, i[None], u, WINDOW, mode="drop")),
+        "f32[8@x, 16@y]",
+        "f32[8@x, 3]",
+        "i32<16[8@x]",
     ),
     "compress": case(lambda x: jnp.nonzero(x > 0, size=4)[0], "f32[16@y]"),
 }

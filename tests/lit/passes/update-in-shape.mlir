@@ -82,3 +82,47 @@ func.func @others(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}
   %10 = stablehlo.dynamic_update_slice %6, %9, %one {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : (tensor<64xf32>, tensor<62xf32>, tensor<i32>) -> tensor<64xf32>
   return %10 : tensor<64xf32>
 }
+
+// -----
+
+// A constant is chosen where it is set, also in a box that a block can hold; so is what is added to each element.
+// CHECK-LABEL: @constant
+// CHECK-NOT: stablehlo.scatter
+// CHECK: [[SET:%.*]] = stablehlo.select {{%.*}}, {{%.*}}, %x
+// CHECK: [[ADDED:%.*]] = stablehlo.add [[SET]],
+// CHECK: [[CHOSEN:%.*]] = stablehlo.select {{%.*}}, [[ADDED]], [[SET]]
+// CHECK-NOT: stablehlo.scatter
+// CHECK: return [[CHOSEN]]
+sdy.mesh @ring = <["r"=4]>
+func.func @constant(%x: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}, {}]>}) -> tensor<64x8xf32> {
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<40x8xf32>
+  %0 = "stablehlo.scatter"(%x, %two, %zeros) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<64x8xf32>, tensor<1xi32>, tensor<40x8xf32>) -> tensor<64x8xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<3x8xf32>
+  %1 = "stablehlo.scatter"(%0, %two, %ones) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%c: tensor<f32>, %d: tensor<f32>):
+    %2 = stablehlo.add %c, %d : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<64x8xf32>, tensor<1xi32>, tensor<3x8xf32>) -> tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+
+// -----
+
+// Any other update that sets a box which a block can hold is one that runs on blocks.
+// CHECK-LABEL: @held
+// CHECK: [[WRITTEN:%.*]] = stablehlo.dynamic_update_slice %x, %y, {{%.*}}, {{%.*}} {sdy.sharding
+// CHECK-NOT: stablehlo.scatter
+// CHECK: return [[WRITTEN]]
+sdy.mesh @ring = <["r"=4]>
+func.func @held(%x: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}, {}]>}, %y: tensor<3x8xf32>) -> tensor<64x8xf32> {
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%x, %two, %y) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}, {}]>]>} : (tensor<64x8xf32>, tensor<1xi32>, tensor<3x8xf32>) -> tensor<64x8xf32>
+  return %0 : tensor<64x8xf32>
+}

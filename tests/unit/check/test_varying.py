@@ -426,6 +426,12 @@ def test_reducing_what_is_the_same():
     ]
 
 
+def test_where_jax_has_an_operation_is_no_name():
+    body = lambda b, x, y: [psum(b, b.name(b.one("stablehlo.negate", y), "jit(step)/neg"), J)]  # noqa: E731
+    ((message, _),) = warned(XY, body, OUT)
+    assert "2 times as large: operand 1: f32" in message
+
+
 def test_an_axis_that_is_not_manual():
     body = lambda b, x: [psum(b, x, I)]  # noqa: E731
     assert told({"x": (f32(8), lay([J]))}, body, [(f32(8), lay([J]))], manual=("j",)) == (

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bench.xla_program import graph_of, price
 from bench.xla_text import groups, mended, readable
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
+from shardc.layout import Mesh
 from shardc.options import Options
+from shardc.planning.machines import load
 
 ROWS = ((0, 1, 2, 3), (4, 5, 6, 7))
 COLUMNS = ((0, 4), (1, 5), (2, 6), (3, 7))
@@ -130,11 +134,39 @@ def test_the_order_of_devices_is_not_lost():
     )
 
 
+SEVERAL = HLO + HLO.replace("{'a'}", "{'b'}")
+
+
+def test_groups_that_are_written_out_stay_where_a_channel_has_several():
+    written = re.sub(
+        r"#stablehlo\.replica_group_mesh_axes.*?\]>", "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>", CONVERTED
+    )
+    assert mended(written, SEVERAL) == written
+
+
+CALLED = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = call @body(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = call @body(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func private @body(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> \
+: (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+
+
+def test_each_call_of_a_function_has_its_collectives():
+    assert price(graph_of(CALLED), Mesh("m", (("x", 2),)), load("balanced")).collectives == 2
+
+
 def test_groups_that_the_hlo_does_not_say():
     with pytest.raises(ValueError, match="channel 4 has no group"):
         mended(CONVERTED.replace("handle = 3", "handle = 4"), HLO)
     with pytest.raises(ValueError, match="two groups"):
-        mended(CONVERTED, HLO + HLO.replace("{'a'}", "{'b'}"))
+        mended(CONVERTED, SEVERAL)
     with pytest.raises(ValueError, match="says no groups"):
         mended(CONVERTED.replace("channel_handle<handle", "channel_handle<number"), HLO)
 

@@ -176,3 +176,9 @@ def test_a_library_call(agree: Any) -> None:
         out_specs=P("x"),
     )
     assert agree(body, filled(4, 4, 4)) == []
+
+
+def test_the_gradient_of_a_sum_is_a_sum(agree: Any) -> None:
+    """Without check_vma the transpose of a psum is one of what is the same on all devices."""
+    total = mapped(lambda v: lax.psum(v * (1 + lax.axis_index("x")), "x"), P(None, "y"), check_vma=False)
+    assert agree(jax.grad(lambda v: (total(v) ** 2).sum()), filled(8, 16)) == []
