@@ -95,9 +95,7 @@ class Run(Struct, frozen=True):
         edited, ways = self._edited(entries[:outlining], skeleton), (True, False)
         whole = self._now()
         with collecting() as warnings:
-            found = edited is not None and self._taken(
-                edited.take(self.shared.module, self.weigh is not None)
-            )
+            found = edited is not None and self._taken(edited.take(self.shared.module, self.weighs))
             differ = has_own(self.shared.module)
             done = found and unfold()
         if found and not done:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from shardc.planning.program.integer.basis import Basis
 from shardc.planning.solvers import Vector
 
-ITERATIONS = 400_000_000  # of the simplex method, times columns, in one linear program with what follows
+ITERATIONS = 150_000_000  # of the simplex method, times columns, in one linear program with what follows;
+# of some 200 programs one took more than 70 million, and then it ended in no plan at 400
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 

@@ -56,7 +56,8 @@ def data_first(graph: Graph) -> dict[int, Sharding]:
     with collecting():
         found = propagate(replace(graph, values=values, functions=functions))
     known = {value: sharding for body in reversed(found.bodies) for value, sharding in body.shardings.items()}
-    layouts = {value: sharding.layout() for value, sharding in known.items() if sharding is not None}
+    own = range(len(graph.values))  # propagation copies constants that several use, as new values
+    layouts = {v: sharding.layout() for v, sharding in known.items() if sharding is not None and v in own}
     held = ((graph.values[value].sharding, layout) for value, layout in layouts.items())
     return {} if all(known is not None and known.layout() == layout for known, layout in held) else layouts
 
