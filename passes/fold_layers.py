@@ -24,8 +24,7 @@ reads of the last layer before them. So what follows takes as long for a hundred
 unfold-layers puts them back. Where one layer differs from the others, or where two kinds follow each other,
 there are several stacks; layers go out of one after the other. The first stack stays as it is if that saves
 fewer operations than `worth`, a later one if it has less than a quarter as many, and any if something but its
-layers and the function's results reads what the layers make that would go. A later one may be too short for
-layers to go; what its operations carry then says that they are equal to those of another. Layers may differ
+layers and the function's results reads what the layers make that would go. Layers may differ
 in float constants, but for 0, 1, -1, infinities and NaN, and a few of those that go in functions of elements
 that are sharded alike and take equally long, such as sine and cosine: each gets its own back. So does a layer
 that has up to a hundred operations of its own between those that are as the others' (folding/apart.py). What

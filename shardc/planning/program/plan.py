@@ -241,36 +241,28 @@ class Planner:
             problem = self._begun.anew(rates)
         if self.split_results:
             split_as_arguments(problem)
-        whole = problem.variables[-1].node is self.graph.main.body.nodes[-1]
-        _look(problem, (self._said, whole and not self.split_results), last, tuple(after))
+        _look(problem, self._said, last, tuple(after))
         return Plan(problem, last)
 
 
-Asked = tuple[str, bool]
-"""What is planned beside the problem, as text, and whether that is a whole program."""
-
-
-def _look(problem: Problem, asked: Asked, counted: Counted, after: tuple[Counted, ...]) -> None:
-    """Take the best plan found where one is to be looked for, from the last plan before it on."""
+def _look(problem: Problem, said: str, counted: Counted, after: tuple[Counted, ...]) -> None:
+    """Take the best plan found where one is to be looked for, from the last plan before it on. said: what is
+    planned beside the problem."""
     if not counted.search:
         with data_before_state(problem) if counted.data_first else nullcontext():
             if counted.gathered:
                 gather(problem, counted.gathered)
         follow(problem)
         return
-    said, whole = asked
-    if not after:
-        improved(problem, said, alike=whole)
-        return
-    begin = partial(_begin, asked, after)
-    improved(problem, said, *map(repr, after), alike=whole, begin=begin)
+    begin = partial(_begin, said, after) if after else None
+    improved(problem, said, *map(repr, after), begin=begin)
 
 
-def _begin(asked: Asked, after: tuple[Counted, ...], problem: Problem) -> None:
+def _begin(said: str, after: tuple[Counted, ...], problem: Problem) -> None:
     """Take the last of some plans."""
     *before, last = after
     rates = Rates(problem.rates.machine, problem.mesh, last.shares)
-    _look(other := _again(problem, rates), asked, last, tuple(before))
+    _look(other := _again(problem, rates), said, last, tuple(before))
     problem.arguments = other.arguments
     _know(problem, other)
 

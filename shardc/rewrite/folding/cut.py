@@ -35,8 +35,7 @@ such."""
 
 LATER = 0.25
 """A stack after the first one must have so many times the operations that are worth to go: what finds layers
-and puts them back runs anyway, and where two stacks are equal the plan may be known of the program that has
-one (planning/program/remembered/all_alike.py), even if nothing goes out of the second."""
+and puts them back runs anyway."""
 
 
 class Cut:
@@ -108,11 +107,6 @@ class Cut:
     def steps(self) -> int:
         """How many operations the stack has, constants not counted."""
         return sum(slot[0] != NUMBERS for slot, _ in self.stack.ops.values())
-
-    @property
-    def whole(self) -> bool:
-        """Whether the stack has as many layers as stay before the cut."""
-        return self.stack.count >= self.first
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
@@ -226,8 +220,8 @@ def _properties(
 
 
 def cuts_of(function: FuncOp, worth: int, kinds: Kinds, functions: bool) -> list[Cut]:
-    """The layers that go out of a function, stack by stack: of the first one at least so many operations, and
-    none or more of later ones. A few may differ from the others in `functions`."""
+    """The layers that go out of a function, stack by stack: of the first one at least so many operations, of
+    later ones fewer. A few may differ from the others in `functions`."""
     block = function.body.block
     arguments: Sequence[BlockArgument] = block.args
     results: Sequence[int] = range(len(returned(function)))
@@ -236,7 +230,7 @@ def cuts_of(function: FuncOp, worth: int, kinds: Kinds, functions: bool) -> list
         cut = Cut(function, stack, len(cuts), arguments, results)
         if cut.functions is None:
             return cuts_of(function, worth, kinds, functions=False)
-        if not (cut.whole and cut.steps >= worth * LATER if cuts else cut.saved >= worth):
+        if cut.saved < (worth * LATER if cuts else worth):
             break
         if cut.fits():
             cuts.append(cut)

@@ -29,6 +29,7 @@ def equal_layers(snap: Snapshot) -> Mapping[int, Hashable]:
     nodes = snap.graph.main.body.nodes
     if len(nodes) < LEAST or any(LAYER in node.attrs for node in nodes):
         return {}
+    from shardc.rewrite.folding.kinds import Kinds
     from shardc.rewrite.folding.stacks import stacks_of
 
     main = snap.ops[nodes[0].id].parent_op()
@@ -37,7 +38,7 @@ def equal_layers(snap: Snapshot) -> Mapping[int, Hashable]:
     ids = dict(zip(ops_of(block), [node.id for node in nodes], strict=True))
     steps = sum(op.name != hlo.constant.name for op in ids)
     found = dict[int, Hashable]()
-    for number, stack in enumerate(stacks_of(block, steps // 2)):
+    for number, stack in enumerate(stacks_of(block, steps // 2, Kinds())):
         if stack.count >= LAYERS:
             places = ((ids[op], slot) for op, (slot, _) in stack.ops.items() if slot[0] != NUMBERS)
             found.update((node, (number, *slot)) for node, slot in places)

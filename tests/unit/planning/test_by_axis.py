@@ -5,7 +5,7 @@ import pytest
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.forms.choice import Ways, replicated_choice
+from shardc.forms.choice import Ways
 from shardc.frontend.text import read
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
@@ -115,29 +115,6 @@ def test_no_more_is_built_than_may_be_solved(too_large, monkeypatch):
 
     (whole, *_), (part,) = sizes(by_axis.WORK), sizes(1)
     assert part < whole
-
-
-def test_where_few_are_open_only_what_they_touch_is_weighed(monkeypatch):
-    built, sizes, totals = by_axis.network, list[int](), list[tuple[int, ...]]()
-
-    def counted(*given, **more):
-        net = built(*given, **more)
-        sizes.append(net.size)
-        return net
-
-    monkeypatch.setattr(by_axis, "network", counted)
-    for few in (False, True):
-        problem = planned(STEP)
-        sizes.clear()
-        first, *others = filter(problem.open, problem.variables)
-        for variable in others:
-            variable.fixed = True
-        first.choice = replicated_choice(first.op, problem.mesh)
-        by_axis.by_axis(problem, few)
-        totals.append((sizes[0], *problem.total()[:2]))
-    (size, *total), (fewer, *same) = totals
-    assert fewer < size
-    assert same == total
 
 
 def test_without_an_axis():

@@ -47,7 +47,7 @@ def propagated(text: str) -> Graph:
 
 
 def seen(text: str) -> list[str]:
-    return list(lines_of(propagated(text)))
+    return list(lines_of(propagated(text), {}))
 
 
 def without_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +13,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.graph.marks import LAYER, TIMES
-from shardc.passes import running
+from shardc.passes import insert_reshards, running
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
@@ -22,9 +23,28 @@ from shardc.planning.program.problem.setup import setup
 from shardc.planning.program.search.improve import improve
 from shardc.planning.program.search.repeats import repeats_of
 from shardc.rewrite.folding.equal_layers import equal_layers
-from tests.unit.planning.test_one_differs import planned
 from tests.unit.rewrite.folding.programs import LAYER as MLP
 from tests.unit.rewrite.folding.programs import LONG, forward, step, there_and_back
+
+
+@cache
+def planned(text: str) -> Graph:
+    """The folded program that is planned."""
+    found: list[Graph] = []
+
+    class Seen(Exception):
+        pass
+
+    def see(graph: Graph, **how: Any) -> None:
+        found.append(graph)
+        raise Seen
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(insert_reshards, "Planner", see)
+        options = {"fold-layers": {"worth": 8}}
+        with pytest.raises(Seen):
+            run_to(make_context(), read(text, "layers.shard"), "local", options=options)
+    return found[0]
 
 
 def further(layers: int) -> str:

@@ -20,7 +20,7 @@ from shardc.graph.any_number import is_any
 from shardc.graph.marks import CALL, GROUP, LAYER
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
-from shardc.planning.program.problem.layers import groups, run_alike
+from shardc.planning.program.problem.layers import groups
 
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
 
@@ -33,11 +33,11 @@ def likeness(op: Op) -> Hashable:
     return (op.name, op.results, attrs)
 
 
-def lines_of(graph: Graph, alike: Mapping[int, Hashable] | None = None) -> Iterator[str]:
+def lines_of(graph: Graph, alike: Mapping[int, Hashable]) -> Iterator[str]:
     """The text, line by line; a line names every distinct operation and sharding once, in full. Operations
-    run alike that are `alike`: unless said, those of layers around some that have been taken out."""
+    run alike that are `alike` (layers.py)."""
     yield f"{sorted(graph.meshes.items())}"
-    yield f"alike {[*groups(graph, run_alike(graph) if alike is None else alike)]}"
+    yield f"alike {[*groups(graph, alike)]}"
     writer = _Writer(graph)
     for name, function in graph.functions.items():
         yield f"{name == graph.main.name} {[writer.sharding(s) for s in function.result_shardings]}"

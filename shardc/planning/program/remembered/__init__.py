@@ -1,4 +1,4 @@
-"""Plans that were found before, of the same program or of one whose layers all are alike.
+"""Plans that were found before, of the same program.
 
 `improved` is the way in: it looks a plan up, and else searches (search/improve.py).
 """

@@ -14,24 +14,21 @@ again when the program is written, and others begin there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from fractions import Fraction
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from shardc import cache
 from shardc.analysis.phases import Context, Phase
 from shardc.forms.choice import Choice
 from shardc.forms.cost import FormCollective
-from shardc.graph import Graph, TensorType
+from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.costs.prices import Prices
-from shardc.planning.program.costs.rates import Rates
 from shardc.planning.program.problem.canonical import lines_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
-from shardc.planning.program.remembered.one_differs import Recalled, improve_one_differs
 from shardc.planning.program.search.improve import improve
 
 T = TypeVar("T", bound=Hashable)
@@ -52,31 +49,21 @@ RECENT = 12
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(
-    problem: Problem,
-    *said: str,
-    alike: bool = False,
-    begin: Callable[[Problem], None] | None = None,
-) -> None:
+def improved(problem: Problem, *said: str, begin: Callable[[Problem], None] | None = None) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem. It
-    begins at the plan that `begin` takes, if that is given. `alike`: where one layer of the program differs
-    from all others, else at the plan that it would have if none did.
+    begins at the plan that `begin` takes, if that is given.
     """
-    worth, stated = len(problem.variables) >= WORTH, problem.variables[-1].choice
-    key = _key(problem.graph, problem.alike, problem.rates, said)
+    worth = len(problem.variables) >= WORTH
+    key = _key(problem, said)
     entry = _held(key, worth)
     if entry is None:
         with counting() as effort:
             if begin is not None:
                 begin(problem)
-                improve(problem)
-            elif not alike or not improve_one_differs(
-                problem, partial(_alike, said), partial(_recalled, said, problem.rates)
-            ):
-                improve(problem)
+            improve(problem)
         if not worth and effort.entries < MUCH:
             return
-        entry = _entry(problem, effort, problem.variables[-1].choice == stated)
+        entry = _entry(problem, effort)
         if worth and not cache.ANEW.get():
             cache.put(entry, *key)
     else:
@@ -84,33 +71,15 @@ def improved(
     _remember(entry, key)
 
 
-def _key(
-    graph: Graph, alike: Mapping[int, Hashable] | None, rates: Rates, said: tuple[str, ...]
-) -> tuple[str, ...]:
-    return ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(graph, alike))
+def _key(problem: Problem, said: tuple[str, ...]) -> tuple[str, ...]:
+    rates, lines = problem.rates, lines_of(problem.graph, problem.alike)
+    return ("plan", *said, repr(rates.machine), repr(rates.combined), *lines)
 
 
 def _held(key: tuple[str, ...], worth: bool = True) -> bytes | None:
     """The entry of a program, if the process or the folder has it."""
     entry = _RECENT.pop(key, None)
     return cache.get(*key) if entry is None and worth and not cache.ANEW.get() else entry
-
-
-def _alike(said: tuple[str, ...], problem: Problem) -> None:
-    improved(problem, *said, alike=True)
-
-
-def _recalled(said: tuple[str, ...], rates: Rates, graph: Graph) -> Recalled | None:
-    """What was found for a program, without its problem; None if nothing is kept."""
-    key = _key(graph, None, rates, said)
-    entry = _held(key)
-    if entry is None:
-        return None
-    _remember(entry, key)
-    kept = json.loads(entry)
-    spend(kept["effort"])
-    choices, chosen = _choices(kept, _layouts(kept, rates.mesh)), cast("list[int]", kept["chosen"])
-    return Recalled([choices[number] for number in chosen], kept["as_stated"])
 
 
 def _remember(entry: bytes, key: tuple[str, ...]) -> None:
@@ -129,12 +98,12 @@ def _number(numbers: dict[T, int], thing: T) -> int:
     return numbers.setdefault(thing, len(numbers))
 
 
-def _entry(problem: Problem, effort: Effort, as_stated: bool) -> bytes:
-    return json.dumps(_written(problem, effort, as_stated), separators=(",", ":")).encode()
+def _entry(problem: Problem, effort: Effort) -> bytes:
+    return json.dumps(_written(problem, effort), separators=(",", ":")).encode()
 
 
-def _written(problem: Problem, effort: Effort, as_stated: bool) -> dict[str, Any]:
-    """All that improve changes, and whether results leave the function `as_stated`."""
+def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
+    """All that improve changes."""
     layouts: dict[Sharding, int] = {}
     choices: dict[Choice, int] = {}
     chosen = [_number(choices, variable.choice) for variable in problem.variables]
@@ -151,7 +120,6 @@ def _written(problem: Problem, effort: Effort, as_stated: bool) -> dict[str, Any
         "modest": problem.modest,
         "proof": None if problem.proof is None else [problem.proof.ticks, problem.proof.method],
         "effort": effort.entries,
-        "as_stated": as_stated,
     }
 
 

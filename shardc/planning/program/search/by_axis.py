@@ -29,10 +29,8 @@ ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not 
 RUN = 2_500  # of those that are weighed at once
 
 
-def by_axis(problem: Problem, few: bool = False) -> None:
-    """Change the problem's choices for those of a better plan. `few`: most operations are fixed, and what no
-    other one touches is not weighed.
-    """
+def by_axis(problem: Problem) -> None:
+    """Change the problem's choices for those of a better plan."""
     try:
         groups, flat = groups_of_program(problem), problem.rates.flat
         work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
@@ -40,7 +38,7 @@ def by_axis(problem: Problem, few: bool = False) -> None:
         now = problem.total()[0]
         for turn in range(TURNS * len(turns)):
             before = now
-            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)]), few):
+            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
                 net = network(problem, inside, prices, most=work, scope=scope)
                 found = take_cheapest(net, work=work, ties=False, steps=steps)
                 if found is None:
@@ -54,11 +52,10 @@ def by_axis(problem: Problem, few: bool = False) -> None:
         return
 
 
-def _runs(choices: Every, few: bool) -> Iterator[tuple[Every, list[Variable] | None]]:
-    """The choices of so many operations as can be weighed at once, with the operations; None if all can, and
-    they are not `few`."""
+def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:
+    """The choices of so many operations as can be weighed at once, with the operations; None if all can."""
     if sum(map(len, choices.choices.values())) <= RUN:
-        yield choices, [*choices.choices, *_ends(choices.layouts)] if few else None
+        yield choices, None
         return
     variables = list(choices.choices)
     start = end = 0
