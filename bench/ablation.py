@@ -20,7 +20,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from shardc.cache import ANEW as ANEW_PLANS
 from shardc.compilation import by_pass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
-from shardc.dialects.snapshot import snapshot
+from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.layout import LayoutError
@@ -45,6 +45,7 @@ from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.remembered.known import forget
 from shardc.planning.program.search import data_first, improve
 from shardc.report.combined import plans
+from shardc.rewrite.folding.equal_layers import equal_layers
 from tests.golden.programs import every
 
 KEPT = Path(__file__).parent / "results" / "ablation.jsonl"
@@ -81,6 +82,9 @@ MOVES: dict[str, Move] = {
     "ties compared up to 1,000 columns": Move(solve, "TIES", 0),
 }
 """What is left out, by name."""
+
+LAYERS = "equal layers as one"
+"""What planning is told beside a program."""
 
 DELETED = {
     "no solver where none is needed": "a search over decisions in program order, which showed for small "
@@ -125,27 +129,32 @@ def without(name: str) -> Iterator[None]:
 
 def propagated(text: str, file: str) -> Graph:
     """A program as planning gets it."""
+    return _propagated(text, file).graph
+
+
+def _propagated(text: str, file: str) -> Snapshot:
     with collecting():
         module = read(text, Options(file=file))
         run_to(make_context(), module, "sharded")
         names = STAGES["collectives"]
         for name in names[: names.index("insert-reshards")]:
             PASSES[name]()().apply(make_context(), module)
-    return snapshot(module).graph
+    return snapshot(module)
 
 
-def measured(graph: Graph, machine: Machine) -> Figures:
+def measured(graph: Graph, alike: Mapping[int, Hashable], machine: Machine) -> Figures:
     """A program's plan as it is, and without each move.
 
     The first plan is not counted: a process remembers changes of layout.
     """
-    plan_program(graph, machine=machine)
+    plan_program(graph, machine=machine, alike=alike)
     found: Figures = {}
-    for name in (WHOLE, *MOVES):
+    for name in (WHOLE, *MOVES, LAYERS):
         with without(name):
             forget()
             started = time.process_time()
-            total = plan_program(graph, machine=machine).problem.total()
+            told = {} if name == LAYERS else alike
+            total = plan_program(graph, machine=machine, alike=told).problem.total()
         found[name] = *total[:4], round(time.process_time() - started, 3)
     return found
 
@@ -188,7 +197,7 @@ def table(known: dict[str, Figures], missing: int = 0) -> Iterator[str]:
     yield ""
     yield "| without | slower | by | quicker | as quick, with more | CPU s, with = 1 | slower are |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
-    for move in (*MOVES, *DELETED, *PLANS):
+    for move in (*MOVES, LAYERS, *DELETED, *PLANS):
         rows = {name: each for name, each in figures.items() if move in each}
         if rows:
             yield _row(move, rows)
@@ -266,10 +275,10 @@ def _figures(source: Callable[[], tuple[str, str]], named: str) -> Figures:
     try:
         if machine.has_latency:
             return combined(source, named)
-        graph = propagated(*source())
+        snap = _propagated(*source())
     except (ShardcError, LayoutError):
         return {}
-    return measured(graph, machine) if graph.meshes else {}
+    return measured(snap.graph, equal_layers(snap), machine) if snap.graph.meshes else {}
 
 
 if __name__ == "__main__":
