@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from xdsl.dialects.func import FuncOp
 
-from shardc.dialects.nested import ops_of
+from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
@@ -75,7 +75,7 @@ class FoldLayers(GraphPass):
         if len(functions) != 1 or not module_meshes(shared.module):
             return False
         (function,) = functions
-        if len(ops_of(function.body.block)) < self.worth:
+        if len(nested([function])) < self.worth:
             return False
         found = self._few(function)
         if found is None:

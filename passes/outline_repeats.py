@@ -19,14 +19,14 @@ would take and give more than it says.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
-from shardc.dialects.nested import nested
+from shardc.dialects.nested import nested, ops_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
@@ -82,16 +82,20 @@ def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool 
                 _make(functions, segments)
 
 
-def _of_a_layer(segments: Sequence[_Segment]) -> Iterator[_Segment]:
-    """Those that have every slot once, or that are of a layer each, though they begin within its slots."""
+def _of_a_layer(segments: Sequence[_Segment]) -> Sequence[_Segment]:
+    """Those that have every slot once, or that are of a layer each, though they begin within its slots. Where
+    others are of two whole layers none of a layer and of what is beside all: once the missing layers are
+    back, that may be of two as well."""
     places = [{place for op in segment for place in places_of(op)} for segment in segments]
     further = [
         any({(slot, layer + by) for slot, layer in one} == other for by in (-1, 1))
         for one, other in pairwise(places)
     ]
-    for segment, own, *beside in zip(segments, places, [False, *further], [*further, False], strict=True):
-        if len({slot for slot, _ in own}) == len(own) or any(beside):
-            yield segment
+    beside = zip([False, *further], [*further, False], strict=True)
+    once = (len({slot for slot, _ in own}) == len(own) for own in places)
+    fits = [one or any(two) for one, two in zip(once, beside, strict=True)]
+    fitting = [segment for segment, fit in zip(segments, fits, strict=True) if fit]
+    return fitting if all(fits) else [each for each in fitting if all(map(places_of, each))]
 
 
 def _largest_part(segment: _Segment) -> int:
@@ -201,8 +205,11 @@ def _flow(segment: _Segment) -> _Key:
     places: dict[SSAValue, object] = {}
     for value, (step, index) in _places(segment).items():
         places[value] = (step, index)
-    for number, value in enumerate(inputs(segment)):
-        places[value] = _constant(value) or number
+    taken = inputs(segment)
+    constants = {value: _constant(value) for value in taken}
+    for number, value in enumerate(value for value in taken if constants[value] is None):
+        places[value] = number
+    places |= {value: held for value, held in constants.items() if held is not None}
     return tuple([places.get(value) for op in nested(segment) for value in op.operands])
 
 
@@ -216,6 +223,18 @@ def _constant(value: SSAValue) -> Attribute | None:
     if not isinstance(op, Operation) or op.name != _CONSTANT or is_number(op):
         return None
     return value_of(op)
+
+
+def share_constants(block: Block) -> None:
+    """Let a block have each constant once: layers that share one are then as those that have their own."""
+    first = dict[Attribute, OpResult]()
+    for op in ops_of(block):
+        if op.name == _CONSTANT:
+            known = first.setdefault(value_of(op), op.results[0])
+            if known is not op.results[0]:
+                op.results[0].replace_all_uses_with(known)
+                op.detach()
+                op.erase()
 
 
 def _constants(step: Operation) -> list[Operation]:

@@ -34,7 +34,7 @@ from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
-from shardc.passes.outline_repeats import outline
+from shardc.passes.outline_repeats import outline, share_constants
 from shardc.passes.share_collectives import ShareCollectives
 from shardc.rewrite.folding.functions import Calls, put, tell
 from shardc.rewrite.folding.notes import Unlike, folded, has_own
@@ -79,8 +79,11 @@ class UnfoldLayers(GraphPass):
         shared.drop()
         if any(stack.part for stack in stacks) and ShareCollectives().rewrite(shared):
             shared.drop()  # what is sent for a part and for the rest of its layer
+        bodies = manual_bodies(shared.module) if self.outlines else []
+        for body in bodies:
+            share_constants(body)
         functions = Functions(shared)
-        for body in manual_bodies(shared.module) if self.outlines else ():
+        for body in bodies:
             outline(functions, body, calls=False)
         return True
 

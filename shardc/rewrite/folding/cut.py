@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
-from shardc.dialects.nested import ops_of
+from shardc.dialects.nested import nested, ops_of
 from shardc.graph.marks import LAYER, TIMES
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
@@ -100,13 +100,16 @@ class Cut:
 
     @property
     def saved(self) -> int:
-        """How many operations go, constants not counted."""
-        return sum(self.stack.ops[op][0][0] != NUMBERS for op in self.gone)
+        """How many operations go with those in their bodies, constants not counted."""
+        return self._count(self.gone)
 
     @property
     def steps(self) -> int:
-        """How many operations the stack has, constants not counted."""
-        return sum(slot[0] != NUMBERS for slot, _ in self.stack.ops.values())
+        """How many operations the stack has with those in their bodies, constants not counted."""
+        return self._count(self.stack.ops)
+
+    def _count(self, ops: Iterable[Operation]) -> int:
+        return len(nested(op for op in ops if self.stack.ops[op][0][0] != NUMBERS))
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import cast
 
-from shardc.graph import Graph, Node
+from shardc.graph import Graph, Node, walk
 from shardc.graph.marks import LAYER, TIMES
 
 _Place = tuple[int, int, int, int]
@@ -35,6 +35,16 @@ def run_alike(graph: Graph) -> Mapping[int, Hashable]:
         node: (stack, stretch, step)
         for node, (stack, stretch, step, layer) in places.items()
         if stack in last and last[stack] - reach[stack] <= layer <= last[stack] + 1 + reach[stack]
+    }
+
+
+def with_bodies(nodes: Iterable[Node], alike: Mapping[int, Hashable]) -> Mapping[int, Hashable]:
+    """The same with operations in the bodies of these, of which each is the so-many-th."""
+    return {**alike} | {
+        inner.id: (alike[node.id], number)
+        for node in nodes
+        if node.regions and node.id in alike
+        for number, inner in enumerate(each for region in node.regions for each in walk(region))
     }
 
 

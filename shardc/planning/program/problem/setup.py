@@ -25,7 +25,7 @@ from shardc.planning.program.costs.rates import OpWork, Rates
 from shardc.planning.program.problem.begun import contexts_of
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
 from shardc.planning.program.problem.changes import change
-from shardc.planning.program.problem.layers import run_alike
+from shardc.planning.program.problem.layers import run_alike, with_bodies
 from shardc.planning.program.problem.menu import menu_of
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
@@ -38,7 +38,7 @@ def setup(
     of it, those operations run alike which are `alike`."""
     menu, summed = menu_of(rates.mesh), summed_copies(graph)
     problem = Problem(graph, rates.mesh, rates, menu=menu, copies_summed=summed)
-    problem.alike = run_alike(graph) or alike or {}
+    problem.alike = with_bodies(function.body.nodes, run_alike(graph) or alike or {})
     problem.contexts = contexts_of(function, rates)
     constants = Constants(graph)
     times = _times(function)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from shardc.ops import Trait, has
 from shardc.planning.program.problem.canonical import likeness
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.problem.variables import Variable
+from shardc.planning.program.problem.variables import Slot, Variable
 
 STEPS = 3  # how far apart differences may be without being noticed
 MANY = 1_300  # operations that are few enough to be planned one by one
@@ -86,7 +86,7 @@ class Repeats:
             consumers={
                 v: list(dict.fromkeys((class_of[u], i) for u, i in pairs)) for v, pairs in used.items()
             },
-            slots=[replace(slot, loop=class_of[slot.loop], end=class_of[slot.end]) for slot in full.slots],
+            slots=[*{(class_of[slot.loop], slot.index): self._slot(slot) for slot in full.slots}.values()],
             free=full.free & trips.keys(),
             fused=full.fused & trips.keys(),
             arguments={v: (full.arguments[v][0], trips[v]) for v in trips if v in full.arguments},
@@ -94,11 +94,16 @@ class Repeats:
             priced=full.priced,
         )
 
+    def _slot(self, slot: Slot) -> Slot:
+        """What the loops of a class carry."""
+        args = tuple(self.values[value] for value in slot.args)
+        return replace(slot, loop=self.class_of[slot.loop], args=args, end=self.class_of[slot.end])
+
     def write_back(self) -> None:
         """Give every operation the choice of its class."""
         for member, variable in self.class_of.items():
             member.choice = variable.choice
-        for slot in self.problem.slots:
+        for slot in self.full.slots:
             for value in slot.args:
                 self.full.arguments[value] = (slot.layout(), self.full.arguments[value][1])
         if not self.problem.free:
@@ -111,8 +116,13 @@ class _Numbers:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.known: dict[Hashable, int] = {}
-        self.alone = {variable: self._number(self._alone(variable)) for variable in problem.variables}
-        self.of_variable = self.alone
+        self.of_variable = {variable: self._number(self._alone(variable)) for variable in problem.variables}
+        self.given = {
+            value: (variable, number, index)
+            for variable in problem.variables
+            for number, region in enumerate(variable.node.regions)
+            for index, value in enumerate(region.args)
+        }
         self.of_value: dict[int, int] = {}
         self._number_values()
 
@@ -141,10 +151,11 @@ class _Numbers:
                 number = joined[number]
             return number
 
-        for variable, alone in self.alone.items():
+        for variable, own in self.of_variable.items():
             if variable.node.id in alike:
-                number = of(self.of_variable[variable])
-                known = of(first.setdefault((alike[variable.node.id], alone), number))
+                number = of(own)
+                key = alike[variable.node.id], self._by_itself(variable)
+                known = of(first.setdefault(key, number))
                 if number != known:
                     joined[number] = known
         self.of_variable = {variable: of(number) for variable, number in self.of_variable.items()}
@@ -166,17 +177,24 @@ class _Numbers:
         return index
 
     def _argument(self, value: int) -> Hashable:
-        """Equal for equal arguments of the function; those of loops differ from all others."""
+        """Equal for equal arguments of the function; those of loops are equal where their loops are."""
         problem = self.problem
         if value in problem.graph.main.body.args:
             return (problem.graph.type(value), problem.arguments[value][0])
-        return ("argument", value)
+        if value not in self.given:
+            return ("argument", value)
+        loop, *place = self.given[value]
+        return ("argument", self.of_variable[loop], *place)
 
     def _alone(self, variable: Variable) -> Hashable:
         """Equal for operations that are equal without their neighbours; what loops hold has no equal."""
         body, node = self.problem.graph.main.body, variable.node
         if variable.region is not body or has(node.name, Trait.REGION) or node is body.nodes[-1]:
             return ("operation", node.id)
+        return self._by_itself(variable)
+
+    def _by_itself(self, variable: Variable) -> Hashable:
+        node = variable.node
         free = self.problem.free.issuperset(node.results)
         layouts = tuple(map(self.problem.layout, node.results))
         return (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts, free, layouts)

@@ -51,3 +51,10 @@ def test_two_layers_do_not_go_into_one_function(step: int) -> None:
 def test_parts_of_one_layer_may_repeat() -> None:
     segments = [segment(((1, number), 2), ((1, number + 1), 2)) for number in range(0, 8, 2)]
     assert list(_of_a_layer(segments)) == segments
+
+
+def test_a_layer_and_what_is_beside_all_stay_apart_where_two_layers_would_go_together() -> None:
+    alone = dialect.TestOp()
+    first, last = [alone, *segment(((1, 0), 0))], [*segment(((1, 0), 3)), alone]
+    assert not list(_of_a_layer([first, segment(((1, 0), 1), ((1, 0), 2)), last]))
+    assert len(list(_of_a_layer([first, last]))) == 2
