@@ -222,7 +222,8 @@ def _row(move: str, figures: dict[str, Figures]) -> str:
 
 
 def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
-    """Training steps of 2 to 32 layers, and of a scan over 126 on 16,384 devices."""
+    """Training steps of 2 to 32 layers of two kinds, and of a scan over 126 on 16,384 devices."""
+    from bench import gated
     from bench.compile_curve import traced
     from bench.transformer import Size, text
 
@@ -233,6 +234,7 @@ def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
                 f"layers/lm_{schedule}_{count}",
                 lambda schedule=schedule, size=size: (text("lm", schedule, size), "lm.mlir"),
             )
+        yield f"layers/gated_{count}", lambda count=count: (gated.text(count), "gated.mlir")
 
     def scan() -> tuple[str, str]:
         lowered = traced(0, (128, 16, 8), False).lower(lowering_platforms=("cpu",))
