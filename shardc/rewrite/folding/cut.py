@@ -14,6 +14,7 @@ from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested, ops_of
 from shardc.graph.marks import LAYER, TIMES
+from shardc.ops import Trait, has
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
 from shardc.rewrite.folding.given import Kind
@@ -100,16 +101,18 @@ class Cut:
 
     @property
     def saved(self) -> int:
-        """How many operations go with those in their bodies, constants not counted."""
+        """How many operations go with those that loops hold, constants not counted."""
         return self._count(self.gone)
 
     @property
     def steps(self) -> int:
-        """How many operations the stack has with those in their bodies, constants not counted."""
+        """How many operations the stack has with those that loops hold, constants not counted."""
         return self._count(self.stack.ops)
 
     def _count(self, ops: Iterable[Operation]) -> int:
-        return len(nested(op for op in ops if self.stack.ops[op][0][0] != NUMBERS))
+        counted = [op for op in ops if self.stack.ops[op][0][0] != NUMBERS]
+        loops = [op for op in counted if has(op.name, Trait.REGION)]
+        return len(counted) - len(loops) + len(nested(loops))
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
