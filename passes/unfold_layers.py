@@ -64,7 +64,7 @@ class UnfoldLayers(GraphPass):
         from shardc.rewrite.folding.owned import put_part
         from shardc.rewrite.folding.whole import unfold
 
-        found = [unfold(shared.module, stack) for stack in reversed(stacks) if stack.removed]
+        found = [unfold(shared.module, stack) for stack in reversed(stacks)]
         if has_own(shared.module):
             calls = Calls(shared.module)
             for _, holders in found:

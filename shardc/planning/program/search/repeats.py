@@ -5,8 +5,8 @@ they are equal (constants also if they are two numbers), start from equal choice
 equal too, up to STEPS steps away. The problem of the classes has one variable per class and one value per way
 that values pass between classes, each counted as often as it occurs. So its cost is exactly that of the
 program in which the members of each class do the same; only plans in which they don't are not considered. A
-layer near the first or last one has other surroundings, so it is planned by itself. Where layers have been
-taken out of a program, those around them are one whatever their surroundings (problem/layers.py).
+layer near the first or last one has other surroundings, so it is planned by itself. Equal layers that are
+told (Problem.alike) are one whatever their surroundings.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MANY = 1_300  # operations that are few enough to be planned one by one
 
 
 def repeats_of(problem: Problem) -> Repeats | None:
-    """The classes of a program's operations, if layers have been taken out of it, or it has many and half of
-    them are repeats."""
+    """The classes of a program's operations, if some run alike, or it has many and half of them are
+    repeats."""
     alike = problem.alike
     repeats = Repeats(problem, alike, None) if alike else None
     known = problem if repeats is None else repeats.problem
@@ -38,7 +38,8 @@ def repeats_of(problem: Problem) -> Repeats | None:
 
 class Repeats:
     """The classes of a problem's operations, and the `problem` of choosing for whole classes: of those that
-    are equal so many `steps` around, None for none, and of those that run `alike` whatever is around them."""
+    are equal so many `steps` around, of none for None, and of those that run `alike` whatever is around
+    them."""
 
     def __init__(self, full: Problem, alike: Mapping[int, Hashable], steps: int | None = STEPS) -> None:
         self.full = full
