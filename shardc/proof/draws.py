@@ -85,6 +85,8 @@ class Draw(Struct):
     """Whether casts to 8 bits round, and f64 decides what has no place in the real order (lost.py)."""
     moved: Moved | None = None
     """Numbers that are not where they are, but rounded (rounding.py)."""
+    denominators: bool = False
+    """Whether something was divided by what is no constant."""
 
     @property
     def uniform(self) -> bool:

@@ -125,7 +125,9 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
         raise Beyond("complex denominators in exponents")
     c, d = split(right)
     zero = (c["residue"] == 0) & (d["residue"] == 0)
-    by_inverse = draw.divides or _literal(right) or bool(zero.any()) or any_special(c, d)
+    literal = _literal(right)
+    draw.denominators |= not literal
+    by_inverse = draw.divides or literal or bool(zero.any()) or any_special(c, d)
     if by_inverse:
         return [multiply(left, invert(right))]
     draw.hashes("inverse", right.size)

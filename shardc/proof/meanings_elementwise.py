@@ -60,7 +60,9 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     left, right = map(as_exact, arrays)
     if draw.exponents is not None and not draw.exponents.replays:
         return [_divided_exponents(draw, left, right)]
-    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or _literals(right):
+    literal = _literals(right)
+    draw.denominators |= not literal
+    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or literal:
         return [arithmetic.divide(left, right)]
     draw.hashes("inverse", right.size)
     inverses = np.array(right)

@@ -60,7 +60,8 @@ def _because(proof: Proof) -> str:
 def _claim(proof: Proof) -> str:
     equal = "equal to the per-device program" if proof.as_local else "equal"
     if proof.decisions == 0 and not proof.sampled:
-        return f"{equal} for all arguments where no denominator is zero"
+        divided = any(draw.denominators for draw in proof.draws)
+        return f"{equal} for all arguments{' where no denominator is zero' if divided else ''}"
     fell = [f"the {proof.decisions} decisions on data fall as they fell"] if proof.decisions else []
     drawn = [f"{', '.join(proof.sampled)} arguments are as drawn"] if proof.sampled else []
     text = f"{equal} wherever {' and '.join(fell + drawn)}"
