@@ -29,7 +29,7 @@ from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.graph.marks import CALL, FORM, LAYER, REASON
+from shardc.graph.marks import AT_ONCE, CALL, FORM, LAYER, REASON
 from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
@@ -159,6 +159,8 @@ class _Inserter:
             attributes={REASON: StringAttr(copy.reason)},
             location=location,
         )
+        if copy.at_once is not None:
+            op.attributes[AT_ONCE] = StringAttr(copy.at_once)
         partial = partial_of(copy.target)
         if partial is not None:
             op.attributes[PARTIAL] = partial

@@ -6,7 +6,8 @@ becomes
 
     %1 = sdy.reduce_scatter [{}, {"model"}] %0 out_sharding=<[{}, {"model"}]> : tensor<32x64xf32>
 
-The sequence is planned by planning/reshard/. Types stay global; each step states the sharding it leaves.
+The sequence is planned by planning/reshard/; a reshard with `shardc.at_once = "all_to_all"` is that one.
+Types stay global; each step states the sharding it leaves.
 With `memory-limit` no step takes more bytes on a device, operand and result together; where nothing fits:
 
     prog.shard:3:10: error: changing a from [x] to [y] takes 24 bytes on a device, and 23 are allowed
@@ -15,24 +16,25 @@ With `memory-limit` no step takes more bytes on a device, operand and result tog
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from shardc.analysis.manual import NO_AXES, manual_axes
+from shardc.analysis.manual import NO_AXES, AxisNames, manual_axes
 from shardc.analysis.shardings import known_shardings
 from shardc.analysis.text import name_of, title
 from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, walk
+from shardc.graph.marks import AT_ONCE
 from shardc.layout import Sharding, replicated
 from shardc.ops import Trait, names, sdy
 from shardc.passes.graph_pass import GraphPass
-from shardc.planning.reshard import Reshard, TooLittleMemory, least_memory, preferred_plan
+from shardc.planning.reshard import ReshardStep, TooLittleMemory, least_memory, preferred_plan
 
 _COLLECTIVES = {name.partition(".")[2]: name for name in names(Trait.GLOBAL_COLLECTIVE)}
 """What a step of a plan is called -> its operation."""
@@ -58,22 +60,29 @@ class ReshardsToCollectives(GraphPass):
         for function in snap.graph.functions.values():
             for node in walk(function.body):
                 if node.name == sdy.reshard.name:
-                    target = cast(Sharding, node.attrs["sharding"]).layout()
                     type = snap.graph.type(node.operands[0])
                     known = shardings.get(node.operands[0])
+                    target = cast(Sharding, node.attrs["sharding"]).layout()
                     source = known.layout() if known else replicated(target.mesh, type.rank)
-                    value = node.operands[0]
-                    own, limit = manual.get(value, NO_AXES), self.memory_limit
-                    if self.lean:
-                        limit = least_memory(type, source, target, own)
-                    try:
-                        way = preferred_plan(type, source, target, own, limit)
-                    except TooLittleMemory:
-                        least = least_memory(type, source, target, own)
-                        raise self._error(node, _called(snap.graph, value), source, least) from None
+                    way = self._way(snap.graph, node, source, target, manual.get(node.operands[0], NO_AXES))
                     _expand(builder, node, snap.ops[node.id], way, source)
                     changed = True
         return changed
+
+    def _way(
+        self, graph: Graph, node: Node, source: Sharding, target: Sharding, own: AxisNames
+    ) -> Sequence[ReshardStep]:
+        """The collectives of a reshard."""
+        type, limit = graph.type(node.operands[0]), self.memory_limit
+        if self.lean:
+            limit = least_memory(type, source, target, own)
+        if limit is None and AT_ONCE in node.attrs:
+            return (ReshardStep(str(node.attrs[AT_ONCE]), target, 0),)
+        try:
+            return preferred_plan(type, source, target, own, limit).steps
+        except TooLittleMemory:
+            least = least_memory(type, source, target, own)
+            raise self._error(node, _called(graph, node.operands[0]), source, least) from None
 
     def _error(self, node: Node, what: str, source: Sharding, least: int) -> ShardcError:
         target = cast(Sharding, node.attrs["sharding"]).layout()
@@ -94,13 +103,15 @@ def _called(graph: Graph, value: int) -> str:
     return f"the result of {title(maker)}" if maker else "a tensor"
 
 
-def _expand(builder: IRBuilder, node: Node, op: Operation, way: Reshard, source: Sharding) -> None:
-    """Put the steps of a plan in the place of a reshard, with its location and its notes."""
+def _expand(
+    builder: IRBuilder, node: Node, op: Operation, way: Sequence[ReshardStep], source: Sharding
+) -> None:
+    """Put some steps in the place of a reshard, with its location and its notes."""
     made = op.operands[0]
-    notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
+    notes = {key: note for key, note in node.attrs.items() if key.startswith("shardc.") and key != AT_ONCE}
     builder.before(op)
     with builder.at(node.loc), builder.tagged(notes):
-        for step in way.steps:
+        for step in way:
             attrs: Mapping[str, Any] = step.attributes(source)
             made = builder.one(_COLLECTIVES[step.kind], made, out_sharding=step.result, **attrs)
             source = step.result

@@ -37,5 +37,8 @@ BACKWARD = "shardc.backward"
 RELEASE = "shardc.release"
 """On an operation: its result is not kept after its last use."""
 
+AT_ONCE = "shardc.at_once"
+"""On a change of layout: the one collective that it is, whatever sends fewer bytes."""
+
 REASON = "shardc.reason"
 """Why a collective or a change of layout is there, as its comment says it."""

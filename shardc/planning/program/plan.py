@@ -42,7 +42,7 @@ from shardc.planning.program.search.data_first import data_before_state
 from shardc.planning.program.search.descent import follow
 from shardc.planning.program.search.gathered import gather
 from shardc.planning.program.search.open_results import open_results, split_as_arguments, split_like_arguments
-from shardc.planning.reshard.copies import price
+from shardc.planning.reshard.copies import MadeCopy, cost_of
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
@@ -72,7 +72,8 @@ class PlannedCopy(Struct, frozen=True):
     """A reshard of `value` from the layout `source`, in which it or an earlier copy is, to `target`.
 
     `uses` are the operands that take this copy; there may be none, where it is only the source of another.
-    `reason` is one line for comments and reports.
+    `reason` is one line for comments and reports. `at_once`: the one collective that makes it, where it is to
+    be that.
     """
 
     value: int
@@ -80,6 +81,7 @@ class PlannedCopy(Struct, frozen=True):
     target: Sharding
     uses: tuple[Use, ...]
     reason: str
+    at_once: str | None = None
 
 
 class Plan(Struct, frozen=True, eq=False):
@@ -150,10 +152,7 @@ class Plan(Struct, frozen=True, eq=False):
         for value in self.problem.values:
             needs = self.problem.needs(value)
             if needs:
-                yield [
-                    self._copy(value, source, target)
-                    for source, target, _ in self.problem.copies(value, needs)
-                ]
+                yield [self._copy(value, copy) for copy in self.problem.copies(value, needs)]
 
     def proof(self) -> Proof | None:
         """A lower bound on communication and repeated work of any plan; None if none is found soon."""
@@ -171,13 +170,15 @@ class Plan(Struct, frozen=True, eq=False):
         warn_of_padding(self.problem)
         warn_of_repeated_work(self.problem)
 
-    def _copy(self, value: int, source: Sharding, target: Sharding) -> PlannedCopy:
+    def _copy(self, value: int, copy: MadeCopy) -> PlannedCopy:
+        source, target, way = copy
         uses = tuple(
             (variable.node, index)
             for variable, index in self.problem.consumers[value]
             if variable.choice.operands[index] == target
         )
-        return PlannedCopy(value, source, target, uses, reason(self.problem, value, source, target))
+        once = way.steps[0].kind if way.at_once else None
+        return PlannedCopy(value, source, target, uses, reason(self.problem, value, source, target), once)
 
 
 def _sent(problem: Problem) -> int:
@@ -186,8 +187,7 @@ def _sent(problem: Problem) -> int:
     for value in problem.values:
         needs = problem.needs(value)
         if needs:
-            type, manual = problem.graph.type(value), problem.context(value).manual
-            moved += problem.trips(value) * price(type, problem.given(value), tuple(needs), manual)[0]
+            moved += problem.trips(value) * cost_of(problem.copies(value, needs))[0]
     return moved
 
 

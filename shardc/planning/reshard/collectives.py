@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.planning.reshard.orders import Numbers
-from shardc.planning.reshard.space import AtomLayout
+from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Vector
 
@@ -42,6 +42,26 @@ class Collectives(Struct, frozen=True):
                 where[number, list(atoms)] = dim
         return (where[self.edges.sources] != where[self.edges.targets]) @ (1 << np.arange(count))
 
+    def permuted(self, found: Sequence[AtomLayout]) -> dict[Atoms, list[int]]:
+        """The permutes, by number, by the atoms that are then in another place."""
+        permutes: dict[Atoms, list[int]] = {}
+        for edge in np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist():
+            before, after = found[self.edges.sources[edge]], found[self.edges.targets[edge]]
+            permutes.setdefault(_elsewhere(before, after), []).append(edge)
+        return permutes
+
     def grown(self, blocks: Vector) -> Vector:
         """By how much a device's block grows, where layouts have blocks of these sizes."""
         return np.maximum(0, blocks[self.edges.targets] - blocks[self.edges.sources])
+
+
+def _elsewhere(before: AtomLayout, after: AtomLayout) -> Atoms:
+    """The atoms that have another dimension then, or others before them in it."""
+    here, there = _places(before), _places(after)
+    return tuple(sorted(atom for atom in here if here[atom] != there.get(atom)))
+
+
+def _places(layout: AtomLayout) -> dict[int, tuple[int, Atoms]]:
+    """The dimension of each atom, and those before it."""
+    dims = enumerate(layout.dims)
+    return {atom: (dim, atoms[:at]) for dim, atoms in dims for at, atom in enumerate(atoms)}

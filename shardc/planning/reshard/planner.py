@@ -40,7 +40,7 @@ class Reshard(Struct, frozen=True):
     """The steps from source to target and what they cost together.
 
     No plan has fewer bytes than `bound`, whatever pieces of axes it moves; `exact`: this one has no more.
-    `tried`: so many moves were looked at to find it.
+    `tried`: so many moves were looked at to find it. `at_once`: it is one collective, whatever else there is.
     """
 
     steps: tuple[ReshardStep, ...]
@@ -48,6 +48,7 @@ class Reshard(Struct, frozen=True):
     bound: int
     exact: bool
     tried: int
+    at_once: bool = False
 
 
 class TooLittleMemory(LayoutError):

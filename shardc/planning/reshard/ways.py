@@ -20,7 +20,7 @@ from shardc.planning.reshard.collectives import KINDS, Collectives
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.orders import Numbers, Orders
 from shardc.planning.reshard.paths import Either, Paths
-from shardc.planning.reshard.space import AtomLayout, Space
+from shardc.planning.reshard.space import AtomLayout, Atoms, Space
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
 STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it decides between equals
@@ -140,12 +140,14 @@ class Ways:
         return moved * (self.whole // part.whole) + steps
 
     @cached_property
-    def moving(self) -> tuple[Numbers, Numbers]:
+    def moving(self) -> tuple[list[tuple[str, Atoms]], Numbers]:
         """The kinds of collectives that there are, each with the atoms that it moves, and which of them each
         collective is."""
         made, count = self.collectives, len(self.space.sizes)
         kinds, which = np.unique((made.kinds << count) + made.moved(self.found, count), return_inverse=True)
-        return kinds, which
+        atoms = [tuple(atom for atom in range(count) if kind >> atom & 1) for kind in kinds.tolist()]
+        names = [KINDS[kind >> count] for kind in kinds.tolist()]
+        return [*zip(names, atoms, strict=True)], which
 
     @cached_property
     def grown(self) -> Vector:
@@ -162,7 +164,7 @@ class Ways:
     def alike(self, shape: tuple[int, ...], sources: Numbers, targets: Numbers) -> NDArray[np.bool_]:
         """Whether from each of some layouts of a tensor a shortest path leads to one of others on which all
         blocks have one size, and no results are made partial."""
-        even = self._even(shape)
+        even = self.evenly(shape)
         rows = self._alike.setdefault(even.tobytes(), {})
         starts, which = np.unique(sources, return_inverse=True)
         begun: list[int] = starts.tolist()
@@ -176,9 +178,9 @@ class Ways:
 
     def is_even(self, shape: tuple[int, ...]) -> bool:
         """Whether all layouts divide a tensor evenly."""
-        return bool(self._even(shape).all())
+        return bool(self.evenly(shape).all())
 
-    def _even(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    def evenly(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         """The layouts that divide a tensor evenly."""
         if shape not in self._evenly:
             divided = np.array(shape)[:, None] % np.arange(1, prod(self.space.sizes) + 1) == 0

@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 from shardc.analysis.phases import BETWEEN, Phase
 from shardc.layout import Mesh, Sharding
 from shardc.planning.program.costs.rates import GRAIN, Rates
-from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.runs import AxisAtoms
-from shardc.planning.reshard.steps import FREE
 from shardc.planning.solvers import Vector
 
 NEAR = 1e-9  # of the bytes: what rounding may take off
@@ -44,7 +42,8 @@ class Delays:
         ways = distances.ways
         made, atoms = ways.collectives, distances.atoms
         each, which = ways.moving
-        times = np.array([_times(rates, atoms, kind, phase) for kind in each.tolist()]).reshape(-1, 3)
+        over = [(kind, tuple(axis for atom in moved for axis in atoms[atom])) for kind, moved in each]
+        times = np.array([rates.least_of(phase, *kind) for kind in over]).reshape(-1, 3)
         self.before = ways.timed(times[which, 0], least)
         sent, joined = (times[which, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown
@@ -95,11 +94,3 @@ def whole_runs(atoms: AxisAtoms, mesh: Mesh) -> AxisAtoms:
         return ()
     runs = (run if len(run) > 1 else tuple(mesh.axis(axis.name) for axis in run) for run in atoms)
     return tuple(dict.fromkeys(runs))
-
-
-def _times(rates: Rates, atoms: AxisAtoms, kind: int, phase: Phase) -> tuple[float, float, float]:
-    name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
-    if name in FREE:
-        return 0.0, 0.0, 0.0
-    over = tuple(axis for i, run in enumerate(atoms) if moved >> i & 1 for axis in run)
-    return rates.collective(name, over, phase)

@@ -115,6 +115,17 @@ class Exchanges:
         sent = self.tick / max(link.best[0] for link in links)
         return Least(share * self.tick * min(link.best[1] for link in links), sent, (1 - share) * sent)
 
+    def permute(self, over: Sequence[Axis], phase: Phase) -> Least:
+        """What a permute over pieces of axes takes."""
+        title, group = str(spmd.collective_permute.title), size_of(over)
+
+        def ticks(stages: Stages, bytes: int) -> float:
+            sent = Exchange(title, tuple(over), group, bytes, bytes, ((0, group // 2),))
+            return self.tick * self._seconds(stages, sent)
+
+        share, sent = self._share(title, over, phase), ticks(self.bare, MEGABYTE) / MEGABYTE
+        return Least(share * ticks(self.stages, 0), sent, (1 - share) * sent)
+
     def _time(self, sent: Wanted | Exchange, phase: Phase = BETWEEN) -> int:
         """Of a collective, in stages where that is quicker."""
         if (sent, phase) not in self._times:

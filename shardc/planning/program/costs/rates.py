@@ -18,23 +18,22 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shardc.analysis.phases import Context, Phase
+from shardc.analysis.phases import Phase
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine
+from shardc.planning.program.costs.copying import START, Copying
 from shardc.planning.program.costs.exchanges import Exchanges, Least
 from shardc.planning.program.costs.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
-from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.planner import least
 from shardc.planning.reshard.steps import FREE
 from shardc.planning.solvers import Matrix
 
 FEMTO = 10**15
-START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
 ONCE = START  # femtoseconds: of equally quick plans, that in which fewer values are made to count once
 GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
 
@@ -111,22 +110,19 @@ def op_work(
     return OpWork(op, definition.work, operations, rate, traffic, made)
 
 
-class Rates:
+class Rates(Copying):
     """A machine and the mesh on it. `shares` say which collectives pay a part of their latency."""
 
     def __init__(self, machine: Machine, mesh: Mesh, shares: tuple[Combined, ...] = ()) -> None:
-        self.machine, self.mesh = machine, mesh
-        self.combined = shares
+        self.machine, self.combined = machine, shares
         (*inner, last) = machine.links
-        self.free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
-        self.tick = last.bandwidth if self.free else FEMTO
-        self.flat = not inner and last.kind == "ring" and not last.latency
-        """Bytes alone say how long a collective takes."""
-        self.byte = round(self.tick / last.bandwidth) if self.flat else 0
+        free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
+        self.tick = last.bandwidth if free else FEMTO
+        flat = not inner and last.kind == "ring" and not last.latency
+        byte = round(self.tick / last.bandwidth) if flat else 0
         self.torus = any(link.kind == "torus" for link in machine.links)
-        """Whether a collective takes the longer of latency and bytes; else their sum."""
+        super().__init__(mesh, byte, free, self.torus, self.tick / machine.bandwidth)
         self.exchanges = Exchanges(machine, mesh, self.tick, shares)
-        self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
@@ -134,41 +130,11 @@ class Rates:
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
-    def copies(
-        self,
-        type: TensorType,
-        given: Sharding,
-        needs: tuple[Sharding, ...],
-        context: Context,
-        fused: bool = False,
-    ) -> tuple[int, int, int]:
-        """Ticks, collectives and steps of making all these copies of a value once, which is `fused`."""
-        if self.free:
-            moved, collectives, steps = price(type, given, needs, context.manual)
-            return self.byte * moved, collectives, steps
-        key = (type, given, needs, context, fused)
-        if key not in self._copies:
-            _, collectives, steps = price(type, given, needs, context.manual)
-            made = copies(type, given, [*needs], context.manual)
-            cut = [self.cut(type, *each[:2]) for each in made if fused and each[2].cost.steps]
-            self._copies[key] = self._ticks(made, type, context.phase) + sum(cut), collectives, steps
-        return self._copies[key]
-
     def at_least(self, type: TensorType, given: Sharding, needs: Sequence[Sharding]) -> float:
         """Ticks that making these copies of a value takes no less than, seen without a search."""
         per_byte, each = self.least
         found = [least(type, given, need) for need in needs]
         return max([per_byte * moved + each * count for moved, count in found])
-
-    def _ticks(self, made: list[MadeCopy], type: TensorType, phase: Phase) -> int:
-        """Of all steps of some copies."""
-        ticks = 0
-        for before, _, plan in made:
-            ticks += START * plan.cost.steps
-            for step in plan.steps:
-                ticks += self._step(type, before, step, phase)
-                before = step.result
-        return ticks
 
     def cut(self, type: TensorType, source: Sharding, target: Sharding) -> int:
         """Ticks to write a value that is sent between operations that were one, and to read what comes."""
@@ -233,7 +199,15 @@ class Rates:
             self._collectives[key] = found._replace(before=found.before + START - 1)
         return self._collectives[key]
 
-    def _step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
+    def least_of(self, phase: Phase, kind: str, over: tuple[Axis, ...]) -> tuple[float, float, float]:
+        """What a collective takes at least, of whatever is sent."""
+        return (0.0, 0.0, 0.0) if kind in FREE else self.collective(kind, over, phase)
+
+    def taken(self, phase: Phase, kind: str, over: tuple[Axis, ...]) -> tuple[float, float, float]:
+        permute = kind == "collective_permute"
+        return self.exchanges.permute(over, phase) if permute else self.least_of(phase, kind, over)
+
+    def step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
             return self._unreduced(type, step) if step.kind != "all_slice" else 0
         if self.flat:

@@ -25,7 +25,7 @@ from shardc.planning.program.problem.menu import Menu
 from shardc.planning.program.problem.ties import ties
 from shardc.planning.program.problem.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.problem.wanted import MANY, Wanted
-from shardc.planning.reshard.copies import MadeCopy, copies
+from shardc.planning.reshard.copies import MadeCopy
 from shardc.planning.reshard.runs import AxisAtoms
 
 REMEMBERED = ("own", "owns", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
@@ -255,9 +255,10 @@ class Problem(Struct):
                 places.setdefault(user, []).append(index)
         return self.places_of[value]
 
-    def copies(self, value: int, needs: list[Sharding]) -> list[MadeCopy]:
+    def copies(self, value: int, needs: list[Sharding]) -> tuple[MadeCopy, ...]:
         """How to make each needed layout of a value."""
-        return copies(self.graph.type(value), self.given(value), needs, self.context(value).manual)
+        type, fused = self.graph.type(value), value in self.fused
+        return self.rates.made(type, self.given(value), tuple(needs), self.context(value), fused)
 
     def cost(self, variables: list[Variable]) -> Total:
         """The cost of some variables and of all values they touch."""
