@@ -45,8 +45,9 @@ class Collectives(Struct, frozen=True):
     def permuted(self, found: Sequence[AtomLayout]) -> dict[Atoms, list[int]]:
         """The permutes, by number, by the atoms that are then in another place."""
         permutes: dict[Atoms, list[int]] = {}
-        for edge in np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist():
-            before, after = found[self.edges.sources[edge]], found[self.edges.targets[edge]]
+        edges: list[int] = np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist()
+        for edge in edges:
+            before, after = (found[int(end[edge])] for end in (self.edges.sources, self.edges.targets))
             permutes.setdefault(_elsewhere(before, after), []).append(edge)
         return permutes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import combinations, product
-from math import prod
+from math import inf, prod
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
@@ -58,8 +58,17 @@ def cheapest(given: Sharding, needs: tuple[Sharding, ...], find: Find, cost: Cos
     """
     if len(needs) == 1 or len(needs) > EXACT:
         return tuple(_greedy(given, needs, find, cost))
-    made = (_tree(given, sources, find) for sources in _sources(given, needs, find))
-    return min((tree for tree in made if tree), key=partial(_sum, cost))
+    costs, best, least = dict[tuple[Sharding, Sharding], tuple[int, int]](), Way(), (inf, inf)
+    for sources in _sources(given, needs, find):
+        first, then = 0, 0
+        for target, source in sources.items():
+            known = costs.get((source, target))
+            if known is None:
+                known = costs[source, target] = _sum(cost, find(source, target))
+            first, then = first + known[0], then + known[1]
+        if (first, then) < least and (tree := _tree(given, sources, find)):
+            best, least = tree, (first, then)
+    return best
 
 
 @lru_cache(maxsize=65536)
@@ -110,6 +119,8 @@ def _stops(given: Sharding, needs: tuple[Sharding, ...], find: Find) -> Iterator
 
 
 def _sum(cost: Cost, made: Sequence[MadeCopy]) -> tuple[int, int]:
+    if len(made) == 1:
+        return cost(made[0])
     first, then = zip(*map(cost, made), strict=True)
     return sum(first), sum(then)
 

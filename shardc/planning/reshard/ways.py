@@ -27,8 +27,6 @@ STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it de
 
 
 TIMED = 64  # paths that are remembered for lengths of collectives: those of several plans on two machines
-LONGEST = 16  # collectives of a way that sends the least; each atom moves a few times
-ROUNDED = 8  # what rounding adds to the length of a way: so many last digits
 
 
 class _Folded(Struct, frozen=True):
@@ -145,9 +143,9 @@ class Ways:
         collective is."""
         made, count = self.collectives, len(self.space.sizes)
         kinds, which = np.unique((made.kinds << count) + made.moved(self.found, count), return_inverse=True)
-        atoms = [tuple(atom for atom in range(count) if kind >> atom & 1) for kind in kinds.tolist()]
-        names = [KINDS[kind >> count] for kind in kinds.tolist()]
-        return [*zip(names, atoms, strict=True)], which
+        numbers: list[int] = kinds.tolist()
+        atoms = [tuple(atom for atom in range(count) if kind >> atom & 1) for kind in numbers]
+        return [(KINDS[kind >> count], moved) for kind, moved in zip(numbers, atoms, strict=True)], which
 
     @cached_property
     def grown(self) -> Vector:
@@ -202,13 +200,11 @@ class Ways:
         """The shortest paths over all atoms."""
         return self._either(self._steps, self.paths.orders)
 
-    def timed(self, lengths: Vector, least: bool = False) -> Paths:
+    def timed(self, lengths: Vector) -> Paths:
         """The shortest paths where collectives are so long, which do not depend on the order of dimensions.
-
-        With `least`, of those alone that least is sent on, in the fewest collectives (`shared`). The same
-        object for equal lengths.
+        The same object for equal lengths.
         """
-        return self._kept((_digest(lengths), least), lambda: self._either(lengths, self._dimensions, least))
+        return self._kept((_digest(lengths),), lambda: self._either(lengths, self._dimensions))
 
     def _kept(self, key: tuple[object, ...], make: Callable[[], Paths]) -> Paths:
         """What was made for a key, if that is not long ago."""
@@ -218,26 +214,12 @@ class Ways:
                 del self._timed[next(iter(self._timed))]
         return self._timed[key]
 
-    def _either(self, lengths: Vector, orders: Orders, least: bool = False) -> Paths:
+    def _either(self, lengths: Vector, orders: Orders) -> Paths:
         """The shortest paths. Only to partial layouts results may be made partial."""
-        search = self._of_least if least else self._search
         whole = np.where(self.collectives.unreduces, np.inf, lengths)
-        key = _digest(whole), least, orders is self._dimensions
-        kept = self._kept(key, lambda: Paths(orders, partial(search, whole)))
-        return Either(kept, Paths(orders, partial(search, lengths)), self.partial)
-
-    def _of_least(self, lengths: Vector, starts: Numbers) -> Matrix:
-        """The shortest paths of those that least is sent on, or what rounding takes off less.
-
-        All these lengths of a way together are less than one STEP: they decide between ways that are equal
-        without them.
-        """
-        some = np.isfinite(lengths)
-        scale = STEP / LONGEST / (float(lengths.max(initial=0.0, where=some)) or 1.0)
-        both = self._search(self._steps + scale * lengths, starts)
-        with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
-            more = both - self.shared.between(starts, np.arange(len(self.found)))
-            return np.maximum(0, np.nan_to_num(more - ROUNDED * np.spacing(both)) / scale)
+        key = _digest(whole), orders is self._dimensions
+        kept = self._kept(key, lambda: Paths(orders, partial(self._search, whole)))
+        return Either(kept, Paths(orders, partial(self._search, lengths)), self.partial)
 
     def _search(self, lengths: Vector, starts: Numbers) -> Matrix:
         """The shortest paths where collectives are so long.

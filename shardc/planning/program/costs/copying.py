@@ -28,9 +28,6 @@ from shardc.planning.reshard.steps import ReshardStep
 
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
 
-Copied = tuple[TensorType, Context, bool]
-"""A tensor, what is around it, and whether it is in memory only where it is sent."""
-
 
 class Copying(ABC):
     """A mesh on a machine of which a second has `tick` ticks. byte: the ticks of one, where bytes alone say
@@ -39,9 +36,7 @@ class Copying(ABC):
 
     def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float) -> None:
         self.mesh, self.byte, self.free, self.longer, self.written = mesh, byte, free, longer, written
-        self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
-        self._made: dict[tuple[object, ...], tuple[MadeCopy, ...]] = {}
-        self._ways: dict[tuple[object, ...], Way] = {}
+        self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
 
     @property
@@ -74,13 +69,13 @@ class Copying(ABC):
         if self.free:
             moved, collectives, steps = price(type, given, needs, context.manual)
             return self.byte * moved, collectives, steps
-        key = (type, given, needs, context, fused)
-        if key not in self._copies:
+        known = self._tensor(type, context, fused)
+        key = given, needs
+        if key not in known.prices:
             made = self.made(type, given, needs, context, fused)
             _, collectives, steps = cost_of(made)
-            ticks = sum([self._ticks((type, context, fused), each) for each in made])
-            self._copies[key] = ticks, collectives, steps
-        return self._copies[key]
+            known.prices[key] = sum([known.cost(copy)[0] for copy in made]), collectives, steps
+        return known.prices[key]
 
     def made(
         self,
@@ -89,57 +84,75 @@ class Copying(ABC):
         needs: tuple[Sharding, ...],
         context: Context,
         fused: bool = False,
-    ) -> tuple[MadeCopy, ...]:
+    ) -> Way:
         """How these copies of a value are made: in the fewest ticks, as far as is looked."""
         if self.flat:
             return copies(type, given, needs, context.manual)
-        of = type, context, fused
+        known = self._tensor(type, context, fused)
         if len(needs) == 1:
-            return self._way(of, given, needs[0])
-        key = (*of, given, needs)
-        if key not in self._made:
-            way, cost = partial(self._way, of), partial(self._cost, of)
-            self._made[key] = cheapest(given, needs, way, cost)
-        return self._made[key]
+            return known.way(given, needs[0])
+        key = given, needs
+        if key not in known.trees:
+            known.trees[key] = cheapest(given, needs, known.way, known.cost)
+        return known.trees[key]
 
-    def _cost(self, of: Copied, copy: MadeCopy) -> tuple[int, int]:
-        return self._ticks(of, copy), copy[2].cost.steps
+    def _tensor(self, type: TensorType, context: Context, fused: bool) -> _Tensor:
+        key = type, context, fused
+        if key not in self._tensors:
+            self._tensors[key] = _Tensor(self, *key)
+        return self._tensors[key]
 
-    def _ticks(self, of: Copied, copy: MadeCopy) -> int:
-        """Of all steps of a copy."""
-        type, context, fused = of
-        before, target, plan = copy
-        ticks = START * plan.cost.steps + (self.cut(type, before, target) if fused and plan.cost.steps else 0)
-        for step in plan.steps:
-            ticks += self.step(type, before, step, context.phase)
-            before = step.result
-        return ticks
-
-    def _way(self, of: Copied, source: Sharding, target: Sharding) -> Way:
-        """The copies one after the other that lead from one layout to another."""
-        key = (*of, source, target)
-        if key not in self._ways:
-            self._ways[key] = self._quicker(of, direct(of[0], source, target, of[1].manual))
-        return self._ways[key]
-
-    def _quicker(self, of: Copied, way: Way) -> Way:
-        """The quickest way, if it is by a quarter quicker than one copy."""
-        type, context, _ = of
-        ((source, target, plan),) = way
-        if plan.cost.steps < 2 or context.manual:
-            return way
-        most = 3 * self._ticks(of, way[0]) // 4
-        quicker = list[MadeCopy]()
-        for step in self._quickest_of(type.rank, context.phase).steps(type, source, target, most):
-            quicker += at_once(type, source, step)
-            source = step.result
-        if not quicker or sum([self._ticks(of, copy) for copy in quicker]) > most:
-            return way
-        *before, (last, _, plan) = quicker
-        return (*before, (last, target, plan))
-
-    def _quickest_of(self, rank: int, phase: Phase) -> Quickest:
+    def quickest(self, rank: int, phase: Phase) -> Quickest:
+        """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
             times = partial(self.taken, phase)
             self._quickest[rank, phase] = Quickest(self.mesh, rank, times, self.written, self.longer)
         return self._quickest[rank, phase]
+
+
+class _Tensor:
+    """What is known of copies of equal tensors with equal surroundings, which may be `fused`: in memory only
+    where they are sent."""
+
+    def __init__(self, copying: Copying, type: TensorType, context: Context, fused: bool) -> None:
+        self.copying, self.type, self.context, self.fused = copying, type, context, fused
+        self.prices: dict[tuple[Sharding, tuple[Sharding, ...]], tuple[int, int, int]] = {}
+        self.trees: dict[tuple[Sharding, tuple[Sharding, ...]], Way] = {}
+        self._ways: dict[tuple[Sharding, Sharding], Way] = {}
+        self._costs: dict[tuple[Sharding, Sharding, bool], tuple[int, int]] = {}
+
+    def way(self, source: Sharding, target: Sharding) -> Way:
+        """The copies one after the other that lead from one layout to another."""
+        key = source, target
+        if key not in self._ways:
+            self._ways[key] = self._quicker(direct(self.type, source, target, self.context.manual))
+        return self._ways[key]
+
+    def cost(self, copy: MadeCopy) -> tuple[int, int]:
+        """Ticks and collectives of a copy."""
+        source, target, plan = copy
+        key = source, target, plan.at_once
+        if key not in self._costs:
+            ticks = START * plan.cost.steps
+            if self.fused and plan.cost.steps:
+                ticks += self.copying.cut(self.type, source, target)
+            for step in plan.steps:
+                ticks += self.copying.step(self.type, source, step, self.context.phase)
+                source = step.result
+            self._costs[key] = ticks, plan.cost.steps
+        return self._costs[key]
+
+    def _quicker(self, way: Way) -> Way:
+        """The quickest way, if it takes three quarters of the time of one copy or less."""
+        ((source, target, plan),) = way
+        if plan.cost.steps < 2 or self.context.manual:
+            return way
+        most = 3 * self.cost(way[0])[0] // 4
+        quickest, quicker = self.copying.quickest(self.type.rank, self.context.phase), list[MadeCopy]()
+        for step in quickest.steps(self.type, source, target, most):
+            quicker += at_once(self.type, source, step)
+            source = step.result
+        if not quicker or sum([self.cost(copy)[0] for copy in quicker]) > most:
+            return way
+        *before, (last, _, plan) = quicker
+        return (*before, (last, target, plan))

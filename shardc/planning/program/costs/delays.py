@@ -8,9 +8,8 @@ On a torus it is the greater of the two, or if some of the latency is shared wit
 bytes and of what is left of the latency with as large a part of the bytes as is shared. So it is for axes
 that stay whole, unless a part of one by itself sends less.
 
-Of ways that send equally much a plan takes one with the fewest collectives. Where pieces of axes send no less
-than whole ones, only such ways over whole axes are looked at: an axis of four is gathered at once, and not in
-two halves, which wait for two steps instead of three.
+Where pieces of axes send no less than whole ones, only ways over whole axes are looked at: an axis of four is
+gathered at once, and not in two halves, which wait for two steps instead of three.
 """
 
 from __future__ import annotations
@@ -33,22 +32,19 @@ Pairs = tuple[Numbers, Numbers]
 
 
 class Delays:
-    """The tables of this for tensors of one rank, of ways that send the `least` or of all. Only dimensions
-    are all equal here, not axes of one size."""
+    """The tables of this for tensors of one rank. Only dimensions are all equal, not axes of one size."""
 
-    def __init__(
-        self, distances: Distances, rates: Rates, phase: Phase = BETWEEN, least: bool = False
-    ) -> None:
+    def __init__(self, distances: Distances, rates: Rates, phase: Phase = BETWEEN) -> None:
         ways = distances.ways
         made, atoms = ways.collectives, distances.atoms
         each, which = ways.moving
         over = [(kind, tuple(axis for atom in moved for axis in atoms[atom])) for kind, moved in each]
         times = np.array([rates.least_of(phase, *kind) for kind in over]).reshape(-1, 3)
-        self.before = ways.timed(times[which, 0], least)
+        self.before = ways.timed(times[which, 0])
         sent, joined = (times[which, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown
-        self.sent, self.moved = ways.timed(sent, least), ways.timed(sent + written, least)
-        self.joined = ways.timed(joined, least) if rates.torus else None
+        self.sent, self.moved = ways.timed(sent), ways.timed(sent + written)
+        self.joined = ways.timed(joined) if rates.torus else None
 
     def ticks(self, sizes: Vector, sources: Numbers, targets: Numbers) -> Vector:
         """Of tensors of so many bytes, from each of some layouts to one of others, by number."""
@@ -62,13 +58,13 @@ class Delays:
 
 
 class WholeAxes:
-    """What the ways take over whole axes that send the least, of tensors of the rank of `pieces`."""
+    """What the ways take over whole axes, of tensors of the rank of `pieces`."""
 
     def __init__(self, pieces: Distances, rates: Rates, phase: Phase = BETWEEN) -> None:
         self.pieces, runs = pieces, whole_runs(pieces.atoms, rates.mesh)
         self.axes = {axis for run in runs for axis in run}
         self.whole = distances(runs, pieces.rank)
-        self.delays = Delays(self.whole, rates, phase, least=True)
+        self.delays = Delays(self.whole, rates, phase)
 
     def number(self, layout: Sharding) -> int:
         """That of a layout of whole axes; -1 of another."""
@@ -77,7 +73,7 @@ class WholeAxes:
         return self.whole.number(layout)
 
     def sure(self, wholes: Pairs, pieces: Pairs) -> NDArray[np.bool_]:
-        """Where such a way is taken if blocks are of one size: pieces of axes send no less, and to end
+        """Where one of them is taken if blocks are of one size: pieces of axes send no less, and to end
         partial results without axes that hold copies is not preferred to it (planner.py). Layouts are those
         numbers of whole axes and of pieces."""
         ways, finer = self.whole.ways, self.pieces.ways

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.graph import TensorType
-from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, merge, shared
+from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared
 from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.orders import Numbers
@@ -59,12 +59,10 @@ class Quickest:
     def steps(self, type: TensorType, source: Sharding, target: Sharding, most: float) -> list[ReshardStep]:
         """The collectives on the quickest way of those that have even blocks; none if it takes `most` ticks
         or more, or if parts of axes or partial results of two kinds are at its ends."""
-        if not self.known.charted or _kinds_differ(source, target):
+        used = {axis for layout in (source, target) for axis in layout.axes() if axis.size > 1}
+        if not self.known.charted or not used.issubset(self.mesh.several) or _kinds_differ(source, target):
             return []
-        try:
-            start, goal = self.known.number(source), self.known.number(target)
-        except LayoutError:
-            return []
+        start, goal = self.known.number(source), self.known.number(target)
         ways, late = self.known.ways, bool(self.known.ways.partial[goal])
         kept, edges = self._edges_of(type, late)
         key = type, late, start
@@ -78,7 +76,7 @@ class Quickest:
             ReshardStep(
                 KINDS[ways.collectives.kinds[number]],
                 self._layout(int(ways.collectives.edges.targets[number]), kind),
-                round(bytes * self._part[number]),
+                round(bytes * float(self._part[number])),
             )
             for number in kept[_way(edges, reached, start, goal)].tolist()
         ]
