@@ -76,7 +76,7 @@ def forget() -> None:
         planner.plan,
         planner.preferred_plan,
         copies.price,
-        vars(copies)["_copies"],
+        copies.copies,
         vars(search)["_search"],
     )
     for each in known:

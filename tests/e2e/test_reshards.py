@@ -45,3 +45,24 @@ def test_the_result_is_what_it_was(
     path.write_text(PROGRAM.format(x=x, y=y, z=z, source=source, target=target, body=body, type=type))
     assert main([str(path), "--run"]) == 0
     assert "equal" in capsys.readouterr().out
+
+
+QUICK = [
+    ('{}, {"y"}', '{"y", "x"}, {}'),
+    ('{"y"}, {}', '{"x"}, {"y"}'),
+    ('{"z"}, {"y"}', '{"y", "x"}, {"z"}'),
+    ('{"x"}, {"z", "y"}', '{"y"}, {}'),
+]
+
+
+@pytest.mark.parametrize("machine", ["tpu-v5e", "h100-infiniband"])
+@pytest.mark.parametrize(("source", "target"), [*CHANGES[:5], *QUICK])
+def test_in_the_least_time_it_is_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, target: str, machine: str
+) -> None:
+    """Ways of several copies, each of which is one collective."""
+    path = tmp_path / "prog.mlir"
+    said = PROGRAM.format(x=2, y=2, z=2, source=source, target=target, body=SAME, type="12x24")
+    path.write_text(said.replace("12x24", "64x64"))
+    assert main([str(path), "--run", "--machine", machine]) == 0
+    assert "equal" in capsys.readouterr().out

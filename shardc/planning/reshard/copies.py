@@ -142,7 +142,7 @@ def _new(way: Way, have: set[Sharding]) -> Way:
 
 
 def _greedy(given: Sharding, needs: tuple[Sharding, ...], find: Find, cost: Cost) -> list[MadeCopy]:
-    have, made, left = [given], list[MadeCopy](), list(needs)
+    have, made, left = [given], list[MadeCopy](), [need for need in needs if need != given]
     while left:
         ways = [find(source, target) for target in left for source in have]
         new = [way for way in (_new(way, set(have)) for way in ways) if way]

@@ -52,3 +52,17 @@ func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}
   %0 = sdy.reshard %x <@ring, [{"r"}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What is marked as one collective is that one, though a reduce-scatter and others would send less.
+// CHECK-LABEL: @main
+// CHECK-NEXT: %[[MOVED:.*]] = sdy.all_to_all [{"f"}: 1->0] %x out_sharding=<@pod, [{"d", "f"}, {}], unreduced={"m"}>
+// CHECK-NEXT: {{.*}} = sdy.all_reduce {"m"} %[[MOVED]] out_sharding=<@pod, [{"d", "f"}, {}]>
+// CHECK-NOT: at_once
+sdy.mesh @pod = <["d"=2, "f"=4, "m"=2]>
+func.func @main(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@pod, [{"d"}, {"f"}], unreduced={"m"}>}) -> tensor<64x64xf32> {
+  %0 = sdy.reshard %x <@pod, [{"d", "f"}, {}], unreduced={"m"}> {shardc.at_once = "all_to_all"} : tensor<64x64xf32>
+  %1 = sdy.reshard %0 <@pod, [{"d", "f"}, {}]> {shardc.at_once = "all_reduce"} : tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}

@@ -34,13 +34,15 @@ LAYOUTS = [
 
 def test_what_two_needs_slice_differently_is_gathered_once():
     needs = [on("", "xy"), on("y", "")]
-    made = [(source, target, plan.cost.bytes) for source, target, plan in copies(TYPE, on("x", ""), needs)]
+    made = [
+        (source, target, plan.cost.bytes) for source, target, plan in copies(TYPE, on("x", ""), (*needs,))
+    ]
     assert made == [(on("x", ""), on("", ""), 32), *((on("", ""), need, 0) for need in needs)]
 
 
 def test_a_partial_sum_is_split_once_and_goes_on_from_there():
     needs = [on("y", "x"), on("", "yx")]
-    made = [(source, target) for source, target, _ in copies(TYPE, on("x", "", partial="y"), needs)]
+    made = [(source, target) for source, target, _ in copies(TYPE, on("x", "", partial="y"), (*needs,))]
     stop = on("x", "y")
     assert made == [(on("x", "", partial="y"), stop), *((stop, need) for need in needs)]
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from shardc.planning.reshard import ways as module
 from shardc.planning.reshard.distances import all_ways
-
-LEAST = pytest.mark.parametrize("least", [False, True])
 
 
 def searched(monkeypatch):
@@ -25,11 +22,10 @@ def searched(monkeypatch):
     return found, ways
 
 
-@LEAST
-def test_ways_to_partial_results_are_looked_for_where_one_is_asked_for(least, monkeypatch):
+def test_ways_to_partial_results_are_looked_for_where_one_is_asked_for(monkeypatch):
     """To others it is as far whether results may be made partial or not."""
     found, ways = searched(monkeypatch)
-    paths = ways.timed(np.where(ways.collectives.free, 0.0, 1.0), least)
+    paths = ways.timed(np.where(ways.collectives.free, 0.0, 1.0))
     every, whole = np.arange(len(ways.found)), np.flatnonzero(~ways.partial)
     some, before = paths.between(every, whole), len(found)
     all_, after = paths.between(every, every), len(found)
@@ -40,16 +36,15 @@ def test_ways_to_partial_results_are_looked_for_where_one_is_asked_for(least, mo
     assert len(found) == after
 
 
-@LEAST
-def test_what_it_takes_to_make_results_partial_changes_no_other_way(least, monkeypatch):
+def test_what_it_takes_to_make_results_partial_changes_no_other_way(monkeypatch):
     found, ways = searched(monkeypatch)
     free, unreduces = ways.collectives.free, ways.collectives.unreduces
     whole, lengths = np.flatnonzero(~ways.partial), np.where(free, 0.0, 1.0)
-    one = ways.timed(lengths, least).between(whole, whole)
+    one = ways.timed(lengths).between(whole, whole)
     before = len(found)
-    other = ways.timed(np.where(unreduces, 0.25, lengths), least)
+    other = ways.timed(np.where(unreduces, 0.25, lengths))
     np.testing.assert_array_equal(other.between(whole, whole), one)
     assert len(found) == before > 0
     partial = np.flatnonzero(ways.partial)
-    assert (other.between(whole, partial) >= ways.timed(lengths, least).between(whole, partial)).all()
+    assert (other.between(whole, partial) >= ways.timed(lengths).between(whole, partial)).all()
     assert len(found) > before

@@ -99,7 +99,8 @@ class Bounds:
         per_byte, each = rates.least
         if rates.free:
             return per_byte * (moved * changes.bytes) + each * count, count
-        sure = count if rates.flat else _surely(changes, known.ways, count)
+        # the quickest way may have fewer collectives than that of the fewest bytes
+        sure = count if rates.flat else np.minimum(count, known.ways.fewest.pairs(begin, end))
         ticks = per_byte * (moved * changes.bytes) + each * sure
         if tables.delays is not None:
             ticks = np.maximum(ticks, tables.delays.ticks(changes.bytes, *ends))
@@ -186,19 +187,6 @@ class _Changes:
             sure &= self.alike(whole.whole.ways, WHOLE, which)
             ticks[which] = np.where(sure, whole.delays.ticks(self.bytes[which], *wholes), 0)
         return ticks
-
-
-def _surely(changes: _Changes, ways: Ways, count: Vector) -> Vector:
-    """The collectives that no plan has less of, of a `count` that the table says: where no least way has
-    blocks of one size alone, another may be the least, and be that with the fewest."""
-    if not (count > 1).any():
-        return count
-    fewest = np.minimum(count, ways.fewest.pairs(*changes.ends(NUMBER)))
-    less = np.flatnonzero(fewest < count)
-    less = less[~changes.alike(ways, NUMBER, less)]
-    sure = count.copy()
-    sure[less] = fewest[less]
-    return sure
 
 
 @lru_cache(maxsize=65536)

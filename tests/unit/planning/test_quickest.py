@@ -1,0 +1,95 @@
+"""Ways of changes of layout that take the least time on machines with latency, or links that differ."""
+
+import random
+
+import pytest
+
+from shardc.analysis.phases import PLAIN
+from shardc.graph import TensorType
+from shardc.layout import Dim, Mesh, Sharding
+from shardc.planning.machines import load
+from shardc.planning.program.costs.rates import Rates
+from shardc.planning.reshard.copies import copies, direct
+from shardc.planning.reshard.distances import distances
+from shardc.planning.reshard.runs import alone
+
+MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
+POD = Mesh("pod", (("data", 16), ("fsdp", 128), ("model", 8)))
+SMALL = Mesh("small", (("x", 2), ("y", 4), ("z", 2)))
+
+
+def layouts(mesh: Mesh, rank: int) -> list[Sharding]:
+    """All layouts of whole axes."""
+    axes = mesh.several
+    return [
+        Sharding(
+            mesh,
+            tuple(Dim(tuple(axes[a] for a in dim)) for dim in layout.dims),
+            unreduced=tuple(axes[a] for a in layout.partial),
+        )
+        for layout in distances(alone(axes), rank).ways.index
+    ]
+
+
+def ticks(rates: Rates, type: TensorType, made) -> int:
+    """Of copies as they are."""
+    total = 0
+    for source, _, plan in made:
+        total += 1000 * plan.cost.steps
+        for step in plan.steps:
+            total += rates.step(type, source, step, PLAIN.phase)
+            source = step.result
+    return total
+
+
+def test_no_permute_goes_all_over_a_torus():
+    """The example of quickest.py."""
+    data, fsdp, model = POD.several
+    type, rates = TensorType((8192, 16384), "f32"), Rates(load("tpu-v5e"), POD)
+    source = Sharding(POD, (Dim((data,)), Dim((fsdp,))), unreduced=(model,))
+    target = Sharding(POD, (Dim((data, fsdp)), Dim(())))
+    fewest, quickest = direct(type, source, target), rates.made(type, source, (target,), PLAIN)
+    assert "collective_permute" in [step.kind for step in fewest[0][2].steps]
+    assert [plan.steps[0].kind for _, _, plan in quickest] == ["all_to_all", "all_reduce"]
+    assert all(plan.at_once for _, _, plan in quickest)
+    assert ticks(rates, type, fewest) == pytest.approx(8.27e12, rel=1e-2)
+    assert ticks(rates, type, quickest) == pytest.approx(0.107e12, rel=1e-2)
+    assert rates.copies(type, source, (target,), PLAIN)[0] == ticks(rates, type, quickest)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("shape", [(64, 64), (1024, 2048), (12, 20)])
+def test_copies_lead_from_each_to_the_next_and_take_no_longer(machine: str, shape: tuple[int, int]):
+    rates, type, draw = Rates(load(machine), SMALL), TensorType(shape, "f32"), random.Random(machine)
+    every, several = layouts(SMALL, 2), 0
+    for _ in range(150):
+        source, target = draw.sample(every, 2)
+        made = rates.made(type, source, (target,), PLAIN)
+        assert (made[0][0], made[-1][1]) == (source, target)
+        assert [copy[1] for copy in made[:-1]] == [copy[0] for copy in made[1:]]
+        least = ticks(rates, type, direct(type, source, target))
+        several += len(made) > 1
+        assert ticks(rates, type, made) <= (least if len(made) == 1 else 3 * least // 4)
+        for before, after, plan in made if len(made) > 1 else ():
+            assert plan.at_once and len(plan.steps) == 1 and plan.steps[0].result == after
+            plan.steps[0].attributes(before)
+    assert several > 10 or shape != (64, 64)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_of_two_copies_the_tree_takes_no_longer_than_that_of_the_fewest_bytes(machine: str):
+    rates, type, draw = Rates(load(machine), SMALL), TensorType((256, 256), "f32"), random.Random(machine)
+    every = [layout for layout in layouts(SMALL, 2) if not layout.unreduced]
+    for _ in range(40):
+        given, *needs = draw.sample(every, 3)
+        found = ticks(rates, type, rates.made(type, given, (*needs,), PLAIN))
+        assert found <= ticks(rates, type, copies(type, given, (*needs,)))
+
+
+@pytest.mark.parametrize("machine", ["bytes", "balanced"])
+def test_without_latency_there_is_one_way(machine: str):
+    rates, type, draw = Rates(load(machine), SMALL), TensorType((64, 64), "f32"), random.Random(1)
+    every = layouts(SMALL, 2)
+    for _ in range(50):
+        source, target = draw.sample(every, 2)
+        assert rates.made(type, source, (target,), PLAIN) == direct(type, source, target)
