@@ -30,6 +30,7 @@ PIPELINE = (
     Entry("sharded", "require-runnable"),
     Entry("sharded", "drop-open-constraints"),
     Entry("sharded", "name-axes"),
+    Entry("sharded", "keep-blocks"),
     Entry("sharded", "hoist-invariants"),
     Entry("sharded", "hoist-computations"),
     Entry("sharded", "batch-indices"),

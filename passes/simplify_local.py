@@ -10,13 +10,13 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
-computed, also where they are sliced or joined, gathers at places that are known are slices (known_places.py),
-parts without elements are not joined (no_elements.py), ones are multiplied with nothing
-(products_of_ones.py), what is summed is not placed into zeros before (placed_sums.py), what is sent of a
-product is not transposed but the product (transposed_totals.py), equal operations, composites
-(equal_groups.py), loops and calls (equal_bodies.py) are done once, functions return them once
-(equal_results.py), unused ones are not done at all, and of numbers that are added to an integer there is one
-(integer_sums.py).
+computed, also where they are sliced or joined, and so is what they decide (known_elements.py), gathers at
+places that are known are slices (known_places.py), parts without elements are not joined (no_elements.py),
+ones are multiplied with nothing (products_of_ones.py), what is summed is not placed into zeros before
+(placed_sums.py), what is sent of a product is not transposed but the product (transposed_totals.py), equal
+operations, composites (equal_groups.py), loops and calls (equal_bodies.py) are done once, functions return
+them once (equal_results.py), unused ones are not done at all, and of numbers that are added to an integer
+there is one (integer_sums.py).
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from shardc.rewrite.equal_operations import merge_equal_operations
 from shardc.rewrite.equal_results import merge_equal_results
 from shardc.rewrite.identities import IDENTITIES, either_way, largest_of_one
 from shardc.rewrite.integer_sums import sum_of_numbers
+from shardc.rewrite.known_elements import decided, decided_with
 from shardc.rewrite.known_places import slice_of_gather
 from shardc.rewrite.no_elements import of_the_others
 from shardc.rewrite.placed_sums import sum_of_placed
@@ -74,7 +75,7 @@ class SimplifyLocal(GraphPass):
                 written = (write(op, builder) for write in WRITTEN)
                 replacement = next(filter(None, written), None) or total_of_transposed(op)
                 if self.told is not None:
-                    self.told(computed_with(op, replacement))
+                    self.told([*computed_with(op, replacement), *decided_with(op)])
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         merge_equal_operations(module)
@@ -90,6 +91,7 @@ class SimplifyLocal(GraphPass):
 
 WRITTEN = (
     computed,
+    decided,
     moved,
     no_remainder,
     largest_of_one,

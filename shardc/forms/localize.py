@@ -6,9 +6,12 @@ insert-reshards and reshards-to-collectives leave). Goes out: the same on blocks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any, cast
+
+import numpy as np
 
 from shardc.analysis.manual import is_complete, own_axes, regions
 from shardc.analysis.shardings import known_shardings
@@ -16,7 +19,7 @@ from shardc.forms.collectives import lower
 from shardc.forms.plain import call_attrs
 from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
-from shardc.graph import Dense, Graph, Node, Region, TensorType, walk
+from shardc.graph import Dense, Graph, Node, Region, TensorType, is_integer, walk
 from shardc.graph.builder import Body, Builder
 from shardc.graph.marks import FORM
 from shardc.graph.program import own_attrs
@@ -49,10 +52,12 @@ class Localizer:
             for node in region.nodes
             if is_complete(mesh, names | own_axes(node))
         }
-        self.zeros = set[int]()
+        self.zeros, self.counts = set[int](), dict[int, int]()
         for node in (node for function in graph.functions.values() for node in walk(function.body)):
             if _is_zero(node, self.zeros):
                 self.zeros.update(node.results)
+            if (most := _largest_count(graph, node, self.counts)) is not None:
+                self.counts[node.results[0]] = most
 
     def layout(self, value: int) -> Sharding:
         """How a value is laid out; without a word, it is whole everywhere."""
@@ -102,6 +107,7 @@ class Localizer:
             tuple(replay(self.graph, region) for region in node.regions),
             combiners(node.regions[0], self.graph) if node.regions else (),
             tuple(value in self.zeros for value in node.operands),
+            tuple(value in self.counts for value in node.operands),
         )
         return form_named(node.name, str(node.attrs.get(FORM, "plain"))).build(site)
 
@@ -132,6 +138,34 @@ def _is_zero(node: Node, zeros: set[int]) -> bool:
     if node.name == hlo.constant.name:
         return cast(Dense, node.attrs["value"]).is_zero
     return node.name in (hlo.convert.name, hlo.broadcast_in_dim.name) and zeros.issuperset(node.operands)
+
+
+def _largest_count(graph: Graph, node: Node, counts: Mapping[int, int]) -> int | None:
+    """The largest number that a node makes, where that is known and none is below 0: places in an array."""
+    if node.name not in _COUNTS or not is_integer(graph.type(node.results[0]).dtype):
+        return None
+    type = graph.type(node.results[0])
+    if node.name == hlo.iota.name:
+        return max(0, type.shape[cast(int, node.attrs["iota_dimension"])] - 1)
+    if node.name == hlo.constant.name:
+        held = cast(Dense, node.attrs["value"]).data
+        return int(held.max()) if held.size and held.min() >= 0 else None
+    if not counts.keys() >= set(node.operands):
+        return None
+    most = _COUNTS[node.name]([counts[value] for value in node.operands])
+    return most if most <= np.iinfo(type.numpy).max else None
+
+
+_COUNTS: dict[str, Callable[[Sequence[int]], int]] = {
+    hlo.add.name: sum,
+    hlo.broadcast_in_dim.name: max,
+    hlo.constant.name: max,
+    hlo.iota.name: max,
+    hlo.multiply.name: prod,
+    hlo.reshape.name: max,
+    hlo.transpose.name: max,
+}
+"""The operations that make such numbers, and how the largest follows from those of their operands."""
 
 
 def replay(graph: Graph, region: Region) -> Body:

@@ -36,7 +36,11 @@ def running_factors(op: Op, rule: FactorRule) -> FactorSet:
 
 @form(hlo.reduce, "extreme", extremes, After.WHOLE)
 def arg_extreme(site: Site) -> list[Any]:
-    """argmax(x, i) -> m = all-reduce of the blocks' maxima, and the smallest i of those that have m."""
+    """argmax(x, i) -> m = all-reduce of the blocks' maxima, and the smallest i of those that have m.
+
+    A NaN wins over all, and of several the first. A maximum over devices may lose it, so where every i is 0
+    or more, those of NaN are negative until the smallest is found.
+    """
     b, kind = site.builder, {"argmax": "max", "argmin": "min"}[str(site.op.combiner)]
     value, index, *inits = site.operands
     dims = cast(tuple[int, ...], site.op.attrs["dimensions"])
@@ -45,11 +49,15 @@ def arg_extreme(site: Site) -> list[Any]:
     value, index = site.plain([value, index, *inits])
     type = b.type_of(index)
     best = b.one(spmd.all_reduce.name, value, axes=axes, kind=kind)
-    wins = compare(b, value, "EQ", best)
-    if is_float(b.type_of(value).dtype):
-        wins = b.one(hlo.or_.name, wins, compare(b, value, "NE", value))
-    index = b.one(hlo.select.name, wins, index, scalar(b, identity("min", type.dtype), type))
-    return [best, b.one(spmd.all_reduce.name, index, axes=axes, kind="min")]
+    most = scalar(b, identity("min", type.dtype), type)
+    chosen = b.one(hlo.select.name, compare(b, value, "EQ", best), index, most)
+    if not is_float(b.type_of(value).dtype):
+        return [best, b.one(spmd.all_reduce.name, chosen, axes=axes, kind="min")]
+    counts = type.dtype.startswith("i") and site.counts[1:2] == (True,) and site.zeros[3:] == (True,)
+    first = b.one(hlo.or_.name, index, scalar(b, identity("max", type.dtype), type)) if counts else index
+    chosen = b.one(hlo.select.name, compare(b, value, "NE", value), first, chosen)
+    found = b.one(spmd.all_reduce.name, chosen, axes=axes, kind="min")
+    return [best, b.one(hlo.and_.name, found, most) if counts else found]
 
 
 @form(hlo.reduce, "candidates", reduced, After.WHOLE)

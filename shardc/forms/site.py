@@ -23,7 +23,7 @@ class Site(Struct, frozen=True):
     `operands` are the local values; operand i is laid out as `operand_shardings[i]`, and result i must come
     out as `result_shardings[i]`. `regions` replays the operation's own regions. `combines`: how the first
     region combines each value with its update, where it does so for each by itself. `zeros`: which operands
-    are known to be zeros, with no sign.
+    are known to be zeros, with no sign; `counts`: which are integers from 0 on.
     """
 
     builder: Builder[Any]
@@ -34,6 +34,7 @@ class Site(Struct, frozen=True):
     regions: tuple[Body, ...] = ()
     combines: tuple[str | None, ...] = ()
     zeros: tuple[bool, ...] = ()
+    counts: tuple[bool, ...] = ()
 
     @property
     def local_results(self) -> tuple[TensorType, ...]:

@@ -29,17 +29,23 @@ from shardc.ops import chlo, hlo, meaning, spmd
 EXACT = frozenset(
     definition.name
     for definition in (
+        hlo.abs_,
         hlo.add,
         hlo.and_,
+        hlo.ceil,
         hlo.compare,
         hlo.convert,
         hlo.divide,
+        hlo.floor,
+        hlo.is_finite,
         hlo.maximum,
         hlo.minimum,
         hlo.multiply,
         hlo.negate,
         hlo.not_,
         hlo.or_,
+        hlo.round_nearest_afz,
+        hlo.round_nearest_even,
         hlo.select,
         hlo.shift_left,
         hlo.shift_right_arithmetic,
@@ -90,9 +96,9 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     return None if found is None else repeated(op, found, builder)
 
 
-def element_made(op: Operation, held: Sequence[Any]) -> Any:
-    """What an operation makes of operands that have these elements everywhere; None where it is rounded, and
-    of operations that are not exact.
+def element_made(op: Operation, held: Sequence[Any], rounded: bool = False) -> Any:
+    """What an operation makes of operands that have these elements everywhere; None where it is rounded,
+    unless that will do, and of operations that are not exact.
     """
     computes = meaning(op.name) if op.name in EXACT else None
     if computes is None:
@@ -102,7 +108,7 @@ def element_made(op: Operation, held: Sequence[Any]) -> Any:
     count = len(op.operands)
     arrays = [np.asarray(value) for value in held]
     (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
-    exact = not is_float(types[-1].dtype) or _is_exact(op.name, arrays, np.asarray(found))
+    exact = rounded or not is_float(types[-1].dtype) or _is_exact(op.name, arrays, np.asarray(found))
     return np.asarray(found)[()] if exact else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardc.dialects.build import IRBuilder
@@ -100,6 +101,18 @@ def _over_nothing(op: Operation) -> SSAValue | None:
     return before if before.type == op.results[0].type else None
 
 
+def _windows_of_one(op: Operation) -> SSAValue | None:
+    """What is reduced over windows of one element each, which lie where the elements are."""
+    value, kind = op.operands[0], _combination(op)
+    windows, padding = python_of(_attribute(op, "window_dimensions")), op.properties.get("padding")
+    if kind is None or set(cast("tuple[int, ...]", windows)) - {1}:
+        return None
+    if padding is not None and np.any(np.asarray(python_of(padding))):
+        return None
+    from_identity = is_splat(op.operands[1], identity(kind, type_of(value.type).dtype))
+    return value if from_identity and value.type == op.results[0].type else None
+
+
 def reshaped_back(op: Operation) -> SSAValue | None:
     """The tensor that an operation gives back, of the same type, from which dimensions of size 1 came and
     went since.
@@ -184,11 +197,30 @@ def _both(op: Operation) -> SSAValue | None:
     return None
 
 
+def _either(op: Operation) -> SSAValue | None:
+    """p | False is p, p | True is True; so it is with the bits of integers, none of them or all."""
+    left, right = op.operands
+    every = True if type_of(left.type).dtype == "bool" else -1
+    for value, other in ((left, right), (right, left)):
+        if is_splat(value, 0) or is_splat(other, every):
+            return other
+    return None
+
+
 def _identity_partial(op: Operation) -> SSAValue | None:
     """A constant that is the identity of the combination is partial as it is."""
     kind = cast(str, python_of(_attribute(op, "kind")))
     dtype = type_of(op.results[0].type).dtype
     return op.operands[0] if is_splat(op.operands[0], identity(kind, dtype)) else None
+
+
+def _reduced_constant(op: Operation) -> SSAValue | None:
+    """The largest or least of one constant on all devices is that, and so is a sum of zeros."""
+    kind = cast(str, python_of(_attribute(op, "kind")))
+    element = splat_of(op.operands[0])
+    if element is None or kind in ("max", "min"):
+        return None if element is None else op.operands[0]
+    return op.operands[0] if bool(element == identity(kind, type_of(op.results[0].type).dtype)) else None
 
 
 def _combination(op: Operation) -> str | None:
@@ -228,6 +260,7 @@ def _attribute(op: Operation, name: str) -> Attribute:
 
 
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
+    spmd.all_reduce.name: _reduced_constant,
     spmd.to_partial.name: _identity_partial,
     hlo.add.name: _plus_zero,
     hlo.and_.name: _both,
@@ -240,8 +273,10 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.multiply.name: _times_one,
     hlo.negate.name: _twice,
     hlo.not_.name: _twice,
+    hlo.or_.name: _either,
     hlo.pad.name: _unpadded,
     hlo.reduce.name: _over_nothing,
+    hlo.reduce_window.name: _windows_of_one,
     hlo.reshape.name: _same_type,
     hlo.reverse.name: _unturned,
     hlo.select.name: _chosen,

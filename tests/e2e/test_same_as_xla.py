@@ -192,6 +192,17 @@ def test_searches_among_nans() -> None:
         np.testing.assert_array_equal(found, np.searchsorted(edges, np.abs(values) * np.sign(values)))
 
 
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("function", ["argmax", "argmin"])
+def test_the_first_nan_is_the_extreme(function: str, target: str) -> None:
+    """Also beside what would be it without: a maximum over devices loses a NaN on CPUs."""
+    x = np.zeros((8, 3), np.float32)
+    x[0, 0], x[3, 0], x[5, 0] = np.inf, -np.inf, np.nan
+    x[6, 1], x[7, 1] = np.nan, np.nan
+    text = f"mesh m[a=4]\ndef main(x: f32[8@a, 3]) -> i32[3]:\n    return {function}(x, axis=0)\n"
+    np.testing.assert_array_equal(by_shardc(text, [x], target)[0], [5, 6, 0])
+
+
 WHOLE_NUMBERS = np.array([0, 1, -1, 2, -2, 7, -(2**31), 2**31 - 1], np.int32)
 
 

@@ -487,3 +487,85 @@ func.func @whole_dynamic(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>, %i: tensor<i3
   %1 = stablehlo.dynamic_update_slice %x, %y, %i, %i : (tensor<1x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
   return %0, %1 : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// Windows of one element are the elements where they lie; elsewhere they are others.
+// CHECK-LABEL: @windows_of_one
+// CHECK: [[SHIFTED:%.*]] = "stablehlo.reduce_window"(%y
+// CHECK: func.return %x, [[SHIFTED]], %y
+func.func @windows_of_one(%x: tensor<1x4xi32>, %y: tensor<4xf32>) -> (tensor<1x4xi32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<1x4xi32>, tensor<i32>) -> tensor<1x4xi32>
+  %1 = "stablehlo.reduce_window"(%y, %low) <{window_dimensions = array<i64: 1>, padding = dense<[[-1, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = "stablehlo.reduce_window"(%y, %low) <{window_dimensions = array<i64: 1>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<1x4xi32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A truth value or itself, true or anything, and false.
+// CHECK-LABEL: @truths
+// CHECK: [[FALSE:%.*]] = stablehlo.constant dense<false>
+// CHECK: [[TRUE:%.*]] = stablehlo.constant dense<true>
+// CHECK: [[ONES:%.*]] = stablehlo.constant dense<-1>
+// CHECK: [[OR:%.*]] = stablehlo.or %i, {{%.*}} : tensor<4xi32>
+// CHECK-NEXT: func.return %p, [[TRUE]], [[FALSE]], [[ONES]], [[OR]]
+func.func @truths(%p: tensor<4xi1>, %i: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi32>, tensor<4xi32>) {
+  %false = stablehlo.constant dense<false> : tensor<4xi1>
+  %true = stablehlo.constant dense<true> : tensor<4xi1>
+  %ones = stablehlo.constant dense<-1> : tensor<4xi32>
+  %one = stablehlo.constant dense<1> : tensor<4xi32>
+  %0 = stablehlo.or %p, %false : tensor<4xi1>
+  %1 = stablehlo.or %true, %p : tensor<4xi1>
+  %2 = stablehlo.and %p, %false : tensor<4xi1>
+  %3 = stablehlo.or %i, %ones : tensor<4xi32>
+  %4 = stablehlo.or %i, %one : tensor<4xi32>
+  return %0, %1, %2, %3, %4 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi32>, tensor<4xi32>
+}
+
+// Constants decide, rounded or not, unless one is so small that a processor may have 0 for it. The rounded
+// number itself stays as it is said.
+// CHECK-LABEL: @decided
+// CHECK: [[PRODUCT:%.*]] = stablehlo.multiply {{%.*}}, {{%.*}} : tensor<4xf32>
+// CHECK: [[TRUE:%.*]] = stablehlo.constant dense<true> : tensor<4xi1>
+// CHECK: [[TWO:%.*]] = stablehlo.constant dense<2> : tensor<i32>
+// CHECK: [[SMALL:%.*]] = stablehlo.compare LT
+// CHECK-NEXT: func.return [[TRUE]], [[PRODUCT]], [[TWO]], [[SMALL]]
+func.func @decided() -> (tensor<4xi1>, tensor<4xf32>, tensor<i32>, tensor<i1>) {
+  %ten = stablehlo.constant dense<1.0e1> : tensor<4xf32>
+  %some = stablehlo.constant dense<0.3> : tensor<4xf32>
+  %least = stablehlo.constant dense<1.0e-38> : tensor<f32>
+  %half = stablehlo.constant dense<2.5> : tensor<f32>
+  %0 = stablehlo.multiply %ten, %some : tensor<4xf32>
+  %1 = stablehlo.compare LE, %0, %ten : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %2 = stablehlo.floor %half : tensor<f32>
+  %3 = stablehlo.convert %2 : (tensor<f32>) -> tensor<i32>
+  %4 = stablehlo.multiply %least, %half : tensor<f32>
+  %5 = stablehlo.divide %least, %half : tensor<f32>
+  %6 = stablehlo.compare LT, %5, %4 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %1, %0, %3, %6 : tensor<4xi1>, tensor<4xf32>, tensor<i32>, tensor<i1>
+}
+
+// The least of one constant on all devices is that; the sum of ones is how many they are.
+// CHECK-LABEL: @sent_constants
+// CHECK: [[TRUE:%.*]] = stablehlo.constant dense<true>
+// CHECK: [[SUM:%.*]] = "spmd.all_reduce"({{%.*}}) {axes = ["x"], kind = "sum"} : (tensor<4xf32>)
+// CHECK-NEXT: func.return [[TRUE]], [[SUM]]
+sdy.mesh @line = <["x"=4]>
+func.func @sent_constants() -> (tensor<i1>, tensor<4xf32>) {
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = "spmd.all_reduce"(%true) {axes = ["x"], kind = "min"} : (tensor<i1>) -> tensor<i1>
+  %1 = "spmd.all_reduce"(%one) {axes = ["x"], kind = "sum"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<i1>, tensor<4xf32>
+}

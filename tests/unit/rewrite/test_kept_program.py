@@ -69,6 +69,13 @@ def localized(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
+DECIDED = """mesh pod[data=4]
+
+def main(x: f32[8@data]) -> f32[8@data]:
+    a: f32[] = 0.75
+    b: f32[] = 0.3
+    return where(a * b < 0.5, x * 0.25, x)
+"""
 PADDED = LOOP.replace("f32[8@", "f32[7@")
 
 
@@ -85,6 +92,7 @@ PADDED = LOOP.replace("f32[8@", "f32[7@")
         (STEP, STEP.replace("- 0.1", "- 0.2")),
         (STEP, STEP.replace("down * 0.25", "down * 0.375")),
         (COMPUTED, COMPUTED.replace("0.75", "0.1")),  # whose sum with 0.5 is rounded
+        (DECIDED, DECIDED.replace("0.3", "0.9")),
     ],
 )
 @pytest.mark.usefixtures("folder")

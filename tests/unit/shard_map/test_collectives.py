@@ -83,7 +83,18 @@ def branching_turns(v: Any) -> Any:
     return lax.scan(turn, v, jnp.arange(3))[0]
 
 
+def branch_in_a_branch(v: Any) -> Any:
+    """JAX says that what decides in the branch is the same on all devices, also on those that
+    do not come there."""
+
+    def turn(i: Any, c: Any) -> Any:
+        return lax.cond(i == 1, jnp.sin, lambda c: c * 2, c)
+
+    return lax.cond(lax.axis_index("y") == 0, lambda v: lax.fori_loop(0, 3, turn, v), jnp.cos, v)
+
+
 GRADIENTS = {
+    "a branch in a branch": (branch_in_a_branch, BOTH),
     "branches in a loop": (branching_turns, BOTH),
     "psum in a loop": (summed_in_turns, BOTH),
     "psum": (lambda v: lax.psum(jnp.sin(v), "y"), X),
