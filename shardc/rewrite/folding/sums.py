@@ -109,8 +109,10 @@ def order_sums(
     operations that then do so, in a stretch of this `number`. Operations that are `fixed` stay where they
     are. A sum that begins with two terms of layers stays."""
     found = dict[Operation, Place]()
+    ends = dict[SSAValue, SSAValue]()  # of sums that others begin with or add: what they were, what they are
     for each in sums:
-        terms = [each.first, *each.terms]
+        terms = [ends.get(term, term) for term in (each.first, *each.terms)]
+        each = Sum(terms[0], each.ops, terms[1:])
         layers = defaultdict[tuple[Slot, int], dict[int, SSAValue]](dict)
         for term in terms:
             if isinstance(term, OpResult) and term.op in ops:
@@ -123,7 +125,9 @@ def order_sums(
         if not whole or each.first in inside:
             continue
         others = [term for term in each.terms if term not in inside]
-        added = each.ordered([*others, *(row[layer] for layer in range(count) for row in whole)], fixed)
+        ordered = [*others, *(row[layer] for layer in range(count) for row in whole)]
+        added = each.ordered(ordered, fixed)
+        ends[each.ops[-1].results[0]] = added[ordered[-1]].results[0]
         for row in whole:
             slot = number, len({place[0] for place in found.values()})
             found.update((added[term], (slot, layer)) for layer, term in row.items())

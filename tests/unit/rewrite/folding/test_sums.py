@@ -92,6 +92,25 @@ def test_others_stay(terms: Sequence[str]) -> None:
     assert before == (list(ops[0].parent.ops) if ops[0].parent else [])
 
 
+def test_a_sum_begins_with_what_another_has_become() -> None:
+    """Also where both were found before one was ordered."""
+    text = """def main(x: f32[4], y: f32[4], z: f32[4], e: f32[4]):
+    s = sin(e) + tanh(z) + tanh(y) + tanh(x)
+    return s * (s + cos(z) + cos(x) + cos(y))
+"""
+    module = read(text, "sums.shard")
+    before = snapshot(module.clone()).graph
+    function = next(op for op in module.body.block.ops if op.name == "func.func")
+    *ops, _ = ops_of(function.regions[0].block)
+    layer = {argument: number for number, argument in enumerate(function.regions[0].block.args[:3])}
+    slots = {"stablehlo.tanh": (0, 0), "stablehlo.cosine": (0, 1)}
+    made = {op: (slots[op.name], layer[op.operands[0]]) for op in ops if op.name in slots}
+    assert len(order_sums(list(sums_of(ops)), made, 3, 7, ())) == 6
+    module.verify()
+    arrays = [np.linspace(i, i + 1, 4, dtype="f4") for i in range(4)]
+    assert_computes(before, arrays, run(snapshot(module).graph, arrays))
+
+
 def test_each_operation_adds_what_it_did() -> None:
     """But for the first, which adds one of two."""
     _, ops, made = program(["tanh(x2)", "sin(e)", "tanh(x0)", "tanh(x1)"])
