@@ -47,7 +47,8 @@ class InsertReshards(GraphPass):
     `told` is given the plan before anything is said of it. `split_results`: results that propagation leaves
     whole leave main split as an argument is, even where that is not cheaper. `counted`: what the plan, and
     those that it comes after, count on to be combined later (report/combined.py). `planned`: the module is a
-    copy of this one, which is planned in its place, without warnings.
+    copy of this one, which is planned in its place, without warnings. `lean`: each change of layout is one
+    reshard, so that it can take the way of least memory.
     """
 
     name = "insert-reshards"
@@ -56,9 +57,10 @@ class InsertReshards(GraphPass):
     split_results: bool = False
     counted: tuple[Counted, ...] = (Counted(),)
     planned: Planned | None = None
+    lean: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        planned = self.planned or Planned(shared, self.machine, self.split_results)
+        planned = self.planned or Planned(shared, self.machine, self.split_results, self.lean)
         plan = planned.plan(self.counted)
         if plan is None:
             return False
@@ -85,7 +87,11 @@ class Planned:
     """A module that is planned several times; nothing is asked of a plan once the next one is made."""
 
     def __init__(
-        self, shared: SharedGraph, machine: Machine | None = None, split_results: bool = False
+        self,
+        shared: SharedGraph,
+        machine: Machine | None = None,
+        split_results: bool = False,
+        lean: bool = False,
     ) -> None:
         if fit_borders(shared.module):
             shared.drop()
@@ -93,8 +99,9 @@ class Planned:
         if self.snap.graph.meshes:
             check_types(self.snap.graph)
             alike = equal_layers(self.snap)
+            graph = self.snap.graph
             self._planner = Planner(
-                self.snap.graph, machine=machine, split_results=split_results, alike=alike
+                graph, machine=machine, split_results=split_results, alike=alike, lean=lean
             )
 
     def plan(self, counted: tuple[Counted, ...]) -> Plan | None:

@@ -40,7 +40,7 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
     return {
         "require-rules": {"fallback": options.fallback},
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
-        "insert-reshards": {"machine": machine},
+        "insert-reshards": {"machine": machine, "lean": options.memory_limit is not None},
         **_overlap(options, machine),
         **({"regather": {}} if options.regather else {}),
         **_late(options, machine),

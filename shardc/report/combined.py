@@ -129,7 +129,7 @@ def plans(
     if few and not {*across(options)} <= {*SENDING}:
         start, way = module, partial(_tried, planned=None)
     else:
-        planned = Planned(SharedGraph(start), machine)
+        planned = Planned(SharedGraph(start), machine, lean=bool(options[PLANNING].get("lean")))
         way = partial(_tried_with_few if few else _tried, planned=planned)
     known = dict[Hashable, Tried]()
 

@@ -60,6 +60,7 @@ class Measures(Struct, frozen=True):
             options.update(saying(given, "insert-reshards", split_results=True))
         if self.lean:
             options["reshards-to-collectives"] = {"lean": True}
+            options.update(saying(options, "insert-reshards", lean=True))
         if self.regather:
             options["regather"] = {"kept": self.kept, "told": told}
         if self.apart:

@@ -213,7 +213,8 @@ def plan_program(
 
 class Planner:
     """Plans of a function, one after the other, as plan_program makes one: what they have in common is found
-    once, so nothing is asked of a plan once the next one is made."""
+    once, so nothing is asked of a plan once the next one is made. `lean`: no change of layout passes through
+    another layout in memory to save time."""
 
     def __init__(
         self,
@@ -223,17 +224,18 @@ class Planner:
         machine: Machine | None = None,
         split_results: bool = False,
         alike: Mapping[int, Hashable] | None = None,
+        lean: bool = False,
     ) -> None:
-        self.alike = alike
+        self.alike, self.lean = alike, lean
         self.graph, self.function, self.split_results = graph, function or graph.main, split_results
         self.mesh, self.machine = mesh or mesh_of(graph), machine or load(DEFAULT)
-        self._said = f"{function and function.name} {mesh} {split_results}"
+        self._said = f"{function and function.name} {mesh} {split_results} {lean}"
         self._begun: Begun | None = None
 
     def plan(self, counted: tuple[Counted, ...]) -> Plan:
         """The plan for what is counted on."""
         *after, last = counted
-        rates = Rates(self.machine, self.mesh, last.shares)
+        rates = Rates(self.machine, self.mesh, last.shares, self.lean)
         if self._begun is None:
             problem = setup(self.graph, self.function, rates, self.alike)
             self._begun = Begun.of(self.function, problem)
@@ -261,7 +263,7 @@ def _look(problem: Problem, said: str, counted: Counted, after: tuple[Counted, .
 def _begin(said: str, after: tuple[Counted, ...], problem: Problem) -> None:
     """Take the last of some plans."""
     *before, last = after
-    rates = Rates(problem.rates.machine, problem.mesh, last.shares)
+    rates = Rates(problem.rates.machine, problem.mesh, last.shares, problem.rates.lean)
     _look(other := _again(problem, rates), said, last, tuple(before))
     problem.arguments = other.arguments
     _know(problem, other)

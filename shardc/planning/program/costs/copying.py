@@ -32,10 +32,11 @@ START = 10**3  # femtoseconds to start a collective: of equally quick plans, tha
 class Copying(ABC):
     """A mesh on a machine of which a second has `tick` ticks. byte: the ticks of one, where bytes alone say
     how long a collective takes; 0 where not. longer: whether a collective takes the longer of latency and
-    bytes; else their sum. written: ticks to write a byte."""
+    bytes; else their sum. written: ticks to write a byte. lean: each copy sends the fewest bytes."""
 
-    def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float) -> None:
+    def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float, lean: bool) -> None:
         self.mesh, self.byte, self.free, self.longer, self.written = mesh, byte, free, longer, written
+        self.lean = lean
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
 
@@ -145,7 +146,7 @@ class _Tensor:
     def _quicker(self, way: Way) -> Way:
         """The quickest way, if it takes three quarters of the time of one copy or less."""
         ((source, target, plan),) = way
-        if plan.cost.steps < 2 or self.context.manual:
+        if plan.cost.steps < 2 or self.context.manual or self.copying.lean:
             return way
         most = 3 * self.cost(way[0])[0] // 4
         quickest, quicker = self.copying.quickest(self.type.rank, self.context.phase), list[MadeCopy]()

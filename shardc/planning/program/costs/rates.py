@@ -111,9 +111,12 @@ def op_work(
 
 
 class Rates(Copying):
-    """A machine and the mesh on it. `shares` say which collectives pay a part of their latency."""
+    """A machine and the mesh on it. `shares` say which collectives pay a part of their latency; `lean` is
+    Copying's."""
 
-    def __init__(self, machine: Machine, mesh: Mesh, shares: tuple[Combined, ...] = ()) -> None:
+    def __init__(
+        self, machine: Machine, mesh: Mesh, shares: tuple[Combined, ...] = (), lean: bool = False
+    ) -> None:
         self.machine, self.combined = machine, shares
         (*inner, last) = machine.links
         free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
@@ -121,7 +124,7 @@ class Rates(Copying):
         flat = not inner and last.kind == "ring" and not last.latency
         byte = round(self.tick / last.bandwidth) if flat else 0
         self.torus = any(link.kind == "torus" for link in machine.links)
-        super().__init__(mesh, byte, free, self.torus, self.tick / machine.bandwidth)
+        super().__init__(mesh, byte, free, self.torus, self.tick / machine.bandwidth, lean)
         self.exchanges = Exchanges(machine, mesh, self.tick, shares)
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
