@@ -68,7 +68,7 @@ class Layers(Struct, dict=True):
         self._find()
         self.numbers = Numbers(self.notes.stack, self.notes.numbers)
         cut, self.alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
-        self.given = Given(self.block.ops, self.alike, self.at)
+        self.given = Given(self.alike, self.at)
         for key, row in self.rows.items():
             if cut - 1 in row or cut in row:
                 if not (cut - 1 in row and cut in row):
