@@ -34,7 +34,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.common_names import common_name, name_of, share_names
 from shardc.rewrite.constants import value_of
-from shardc.rewrite.folding.functions import tell
 from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
 from shardc.rewrite.outline import Functions, Names, inputs, manual_bodies, outputs
@@ -55,7 +54,6 @@ class OutlineRepeats(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         lift_numbers(shared)
-        tell(shared)
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             outline(functions, body, self.least)
