@@ -31,6 +31,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.graph import Dense
+from shardc.graph.marks import NUMBERS
 from shardc.ops import hlo
 from shardc.rewrite.columns import Columns, Where
 from shardc.rewrite.constants import value_of
@@ -38,7 +39,7 @@ from shardc.rewrite.folding import kept
 from shardc.rewrite.folding.functions import own_of, row_of
 from shardc.rewrite.folding.notes import written_functions
 from shardc.rewrite.folding.numbers import numbered
-from shardc.rewrite.folding.places import FOLDED, NUMBERS, Place, Slot
+from shardc.rewrite.folding.places import FOLDED, Place, Slot
 from shardc.rewrite.folding.skeleton import Skeleton
 from shardc.rewrite.kept_module import Key, digest, packed, said_of, say, written_number
 

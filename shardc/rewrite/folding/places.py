@@ -37,9 +37,6 @@ FUNCTIONS_TOLD_APART = "shardc.functions_told_apart"
 NOTED = (FOLDED, TOLD_APART, FUNCTIONS_TOLD_APART)
 """What is only said of folded modules."""
 
-NUMBERS = -1
-"""The stretch of constants of which each layer has its own (numbers.py)."""
-
 ALONE = -1
 """The stack of constants that are of no layer, whose step is their number."""
 

@@ -19,10 +19,11 @@ from math import inf
 from msgspec import Struct
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardc.graph.marks import NUMBERS
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot
+from shardc.rewrite.folding.places import Place, Slot
 from shardc.rewrite.folding.reads import reads, reads_of
 from shardc.rewrite.folding.stretches import PARTS, Stretches
 from shardc.rewrite.folding.sums import order_sums, sums_of

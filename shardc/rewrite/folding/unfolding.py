@@ -14,11 +14,12 @@ from msgspec import Struct
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from shardc.graph.marks import NUMBERS
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.numbers import Numbers
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot, in_stack, places_of
+from shardc.rewrite.folding.places import Place, Slot, in_stack, places_of
 from shardc.rewrite.folding.reads import reads
 
 Slots = tuple[tuple[Slot, int], ...]
