@@ -11,9 +11,12 @@ in the order in which they are made. An operation is
 and a kind its name, result types and properties.
 """
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time, and a name's property a call
+
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -29,6 +32,7 @@ from shardc.dialects.locations import SourceLoc, source_of
 from shardc.dialects.nested import ops_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.graph.types import Location
+from shardc.ops import hlo
 
 Kept = dict[str, Any]
 _Kind = tuple[type[Operation], list[Attribute], dict[str, Attribute]]
@@ -41,13 +45,13 @@ def written(
     ops: Iterable[Operation],
     place: Callable[[Attribute], Attribute] = lambda attr: attr,
     seen: Callable[[Operation], Properties] = lambda op: op.properties,
-    named: Callable[[Operation], str] = lambda op: op.name,
+    names: Mapping[str, str] | None = None,
     back: bool = True,
 ) -> Kept:
-    """Operations as JSON; of where they are, what `place` says, of their properties those that are `seen`,
-    and what they are `named`. Unkept if some attribute has no form, or none that is read `back` as it was, if
-    that is to be."""
-    writer = _Writer(place, seen, named, back)
+    """Operations as JSON; of where they are, what `place` says, of the properties of constants those that are
+    `seen`, and of their names those in `names` as these say. Unkept if some attribute has no form, or none
+    that is read `back` as it was, if that is to be."""
+    writer = _Writer(place, seen, names or {}, back)
     steps = [writer.operation(op) for op in ops]
     return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
 
@@ -70,10 +74,10 @@ class _Writer:
         self,
         place: Callable[[Attribute], Attribute],
         seen: Callable[[Operation], Properties],
-        named: Callable[[Operation], str],
+        names: Mapping[str, str],
         back: bool,
     ) -> None:
-        self.place, self.seen_of, self.named, self.back = place, seen, named, back
+        self.place, self.seen_of, self.names, self.back = place, seen, names, back
         self.attributes: list[Any] = []
         self.kinds: list[list[Any]] = []
         self.values: dict[int, int] = {}  # by the id of the SSA value
@@ -84,20 +88,26 @@ class _Writer:
         self.seen_kinds: dict[Hashable, int] = {}  # by the ids of attributes
 
     def operation(self, op: Operation) -> list[Any]:
-        values, used = self.values, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+        values, used = self.values, op._operands
         operands = [values[id(value)] for value in used]
-        if op._successors:  # pyright: ignore[reportPrivateUsage]
+        if op._successors:
             raise Unkept(f"{op.name} jumps")
-        held = op.regions
-        regions = [[self.block(block) for block in region.blocks] for region in held] if held else []
-        kind, noted = self.kind(op), op.attributes
+        bodies = op.regions
+        regions = [[self.block(block) for block in region.blocks] for region in bodies] if bodies else []
+        name, results, noted = op.name, op.results, op.attributes
+        held = self.seen_of(op) if name == hlo.constant.name else op.properties
+        seen = name, *[id(value.type) for value in results], None, *held, *map(id, held.values())
+        known = self.seen_kinds.get(seen)
+        kind = self.seen_kinds.setdefault(seen, self.kind(op, held)) if known is None else known
         attributes = (
             [part for k, attr in noted.items() for part in (k, self.attribute(attr))] if noted else []
         )
-        names = self.made(op.results)
-        known = self.places.get(id(op.location))
-        place = self.placed(op.location) if known is None else known[1]
-        return [kind, operands, attributes, place, names, regions]
+        for value in results:
+            values[id(value)] = len(values)
+        location = op.location
+        located = self.places.get(id(location))
+        place = self.placed(location) if located is None else located[1]
+        return [kind, operands, attributes, place, [value._name for value in results], regions]
 
     def block(self, block: Block) -> list[Any]:
         types = [self.attribute(arg.type) for arg in block.args]
@@ -111,19 +121,16 @@ class _Writer:
             numbers[id(value)] = len(numbers)
         return [value.name_hint for value in values]
 
-    def kind(self, op: Operation) -> int:
-        held, name = self.seen_of(op), self.named(op)
-        seen = name, *[id(result.type) for result in op.results], None, *held, *map(id, held.values())
-        known = self.seen_kinds.get(seen)
-        if known is None:
-            types = [self.attribute(result.type) for result in op.results]
-            properties = [part for key, attr in held.items() for part in (key, self.attribute(attr))]
-            key = name, *types, None, *properties
-            if key not in self.kind_numbers:
-                self.kind_numbers[key] = len(self.kinds)
-                self.kinds.append([name, types, properties])
-            known = self.seen_kinds[seen] = self.kind_numbers[key]
-        return known
+    def kind(self, op: Operation, held: Properties) -> int:
+        """The number of its name, result types and properties."""
+        name = self.names.get(op.name, op.name)
+        types = [self.attribute(result.type) for result in op.results]
+        properties = [part for key, attr in held.items() for part in (key, self.attribute(attr))]
+        key = name, *types, None, *properties
+        if key not in self.kind_numbers:
+            self.kind_numbers[key] = len(self.kinds)
+            self.kinds.append([name, types, properties])
+        return self.kind_numbers[key]
 
     def placed(self, attr: Attribute) -> int:
         """The number of where something is."""

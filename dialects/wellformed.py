@@ -99,14 +99,9 @@ def _look(op: Operation) -> tuple[object, ...] | None:
     """What decides whether the operation is right; None if what is around it does too."""
     if not op.name.startswith(_TENSORS) or not op.results:
         return None
-    look = (
-        type(op),
-        *(id(value.type) for value in op.operands),
-        None,
-        *(id(result.type) for result in op.results),
-        *op.properties,
-        *map(id, op.properties.values()),
-    )
+    held, used = op.properties, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+    given, made = [id(value.type) for value in used], [id(result.type) for result in op.results]
+    look = (type(op), *given, None, *made, *held, *map(id, held.values()))
     if not op.regions:
         return look
     bodies = [_body(region) for region in op.regions]

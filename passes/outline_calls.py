@@ -32,7 +32,6 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import CALL
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.functions import tell
 from shardc.rewrite.folding.numbers import lift_numbers
 from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import Functions, manual_bodies, outputs
@@ -52,7 +51,6 @@ class OutlineCalls(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         lift_numbers(shared)
-        tell(shared)
         marked = [(op, path) for op in nested([shared.module]) if (path := _path(op))]
         if not marked:
             return False

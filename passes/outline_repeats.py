@@ -18,8 +18,8 @@ would take and give more than it says.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -34,7 +34,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.common_names import common_name, name_of, share_names
 from shardc.rewrite.constants import value_of
-from shardc.rewrite.folding.functions import tell
 from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
 from shardc.rewrite.outline import Functions, Names, inputs, manual_bodies, outputs
@@ -55,7 +54,6 @@ class OutlineRepeats(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         lift_numbers(shared)
-        tell(shared)
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             outline(functions, body, self.least)
@@ -74,12 +72,23 @@ def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool 
         kinds = [op if isinstance(op, CallOp) else kind for op, kind in zip(steps, kinds, strict=True)]
     for repeat in repeats(kinds, least):
         alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
-        for segment in _of_a_layer(_segments(steps, repeat)):
+        for flow, segment in _large(_of_a_layer(_segments(steps, repeat)), least):
             made = (result for step in segment for result in step.results)
-            alike[(_flow(segment), functions.varies(made))].append(segment)
+            alike[(flow, functions.varies(made))].append(segment)
         for segments in alike.values():
-            if len(segments) > 1 and _largest_part(segments[0]) >= least:
+            if len(segments) > 1:
                 _make(functions, segments)
+
+
+def _large(segments: Sequence[_Segment], least: int) -> Iterator[tuple[_Key, _Segment]]:
+    """The segments that flow as others do, with how that is, if so many operations of them hang together."""
+    flows = [_flow(segment) for segment in segments]
+    first: dict[_Key, _Segment] = {}
+    for flow, segment in zip(flows, segments, strict=True):
+        first.setdefault(flow, segment)
+    count = Counter(flows)
+    large = {flow for flow, one in first.items() if count[flow] > 1 and _largest_part(one) >= least}
+    return ((flow, segment) for flow, segment in zip(flows, segments, strict=True) if flow in large)
 
 
 def _of_a_layer(segments: Sequence[_Segment]) -> Sequence[_Segment]:

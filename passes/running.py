@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -90,14 +91,16 @@ class Run(Struct, frozen=True):
         across = next((place for place, entry in enumerate(entries) if entry.across), None)
         unfolds, after = entries[after], after if across is None else across
         outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
-        unfold = partial(self._unfolding, entries[outlining:after], unfolds, across is None)
-        folded, rest = entries[at + 1 : outlining], entries[after:]
+        unfold = partial(self._unfolding, unfolds, across is None)
+        folded, outline, rest = entries[at + 1 : outlining], entries[outlining:after], entries[after:]
         edited, ways = self._edited(entries[:outlining], skeleton), (True, False)
         whole = self._now()
         with collecting() as warnings:
-            found = edited is not None and self._taken(edited.take(self.shared.module, self.weighs))
+            said = self._said(outline) or ()
+            outlined = None if edited is None else edited.take(self.shared.module, self.weighs, said)
+            found = self._taken(outlined)
             differ = has_own(self.shared.module)
-            done = found and unfold()
+            done = found and unfold(() if outlined else outline)
         if found and not done:
             self._back(whole)
             ways = (False,) if differ else ()
@@ -120,8 +123,8 @@ class Run(Struct, frozen=True):
             if edited is not None and functions:
                 edited.see(self.shared.module, cuts)
             with collecting() as warnings:
-                key = self._remembering(folded)
-                done = unfold()
+                key, outlined = self._remembering(folded, outline)
+                done = unfold(() if outlined else outline)
             if done:
                 pass_on(warnings)
                 if edited is not None and functions and key is not None:
@@ -133,7 +136,7 @@ class Run(Struct, frozen=True):
                 break
         self.plainly(entries[at:])
 
-    def _unfolding(self, entries: Sequence[Entry], unfolds: Entry, outlines: bool) -> bool:
+    def _unfolding(self, unfolds: Entry, outlines: bool, entries: Sequence[Entry]) -> bool:
         """Run passes on a folded program, and put its layers back, of which functions are made where it
         `outlines`; False where they are unlike, and the module is half rewritten."""
         try:
@@ -180,19 +183,31 @@ class Run(Struct, frozen=True):
         self._one(entry.load()(**{"functions": functions, **said, "told": cuts.extend}))
         return cuts
 
-    def _remembering(self, entries: Sequence[Entry]) -> Key | None:
+    def _remembering(self, entries: Sequence[Entry], outline: Sequence[Entry]) -> tuple[Key | None, bool]:
         """Run passes on a folded program, or take what they made of it in an earlier compilation; the key of
-        that, if it may be kept."""
+        that, if it may be kept, and whether those that `outline` have run too."""
+        from shardc.dialects.kept_attributes import Unkept
         from shardc.rewrite.folding import kept
+        from shardc.rewrite.kept_module import watched
 
-        said = self._said(entries)
-        key = None if said is None else kept.key_of(self.shared.module, *said)
+        module, said, outlining = self.shared.module, self._said(entries), self._said(outline) or ()
+        key = None if said is None else kept.key_of(module, *said)
         if key is None:
             self._weighed(entries)
-        elif not self._taken(kept.take(key, self.shared.module, self.weighs)):
-            with kept.made(key, self.shared.module):
+            return key, False
+        own = kept.Own.of(module)
+        found = kept.put(key, module, own, self.weighs, outlining)
+        if self._taken(found):
+            return key, bool(found)
+        with watched() as seen:
+            with kept.made(key, module) as made:
                 self._weighed(entries)
-        return key
+            if made.of_any:
+                self.plainly(outline)
+        if made.of_any and outlining:
+            with suppress(Unkept):
+                kept.keep(own.outlined(key, outlining), module, seen)
+        return key, made.of_any
 
     def _weighed(self, entries: Sequence[Entry]) -> None:
         """Run passes on a folded program, and note how much work it is."""
@@ -201,13 +216,13 @@ class Run(Struct, frozen=True):
         with weighed(self.shared.module, self.weigh):
             self.plainly(entries)
 
-    def _taken(self, found: bool) -> bool:
-        """Whether what was kept has been put into the module."""
-        if found:
+    def _taken(self, found: bool | None) -> bool:
+        """Whether something that was kept has been put into the module."""
+        if found is not None:
             self.shared.drop()
             if self.each:
                 self.shared.module.verify()
-        return found
+        return found is not None
 
     def _one(self, chosen: GraphPass) -> None:
         if chosen.rewrite(self.shared):

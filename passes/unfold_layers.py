@@ -35,7 +35,6 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import LAYER, TIMES
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline, share_constants
-from shardc.passes.share_collectives import ShareCollectives
 from shardc.rewrite.folding.functions import Calls, put, tell
 from shardc.rewrite.folding.notes import Unlike, folded, has_own
 from shardc.rewrite.folding.numbers import drop_equal_numbers
@@ -77,8 +76,8 @@ class UnfoldLayers(GraphPass):
             op.attributes.pop(TIMES, None)
             op.attributes.pop(OWN, None)
         shared.drop()
-        if any(stack.part for stack in stacks) and ShareCollectives().rewrite(shared):
-            shared.drop()  # what is sent for a part and for the rest of its layer
+        if any(stack.part for stack in stacks):
+            self._share(shared)
         bodies = manual_bodies(shared.module) if self.outlines else []
         for body in bodies:
             share_constants(body)
@@ -86,6 +85,13 @@ class UnfoldLayers(GraphPass):
         for body in bodies:
             outline(functions, body, calls=False)
         return True
+
+    def _share(self, shared: SharedGraph) -> None:
+        """Send once what is sent for a part and for the rest of its layer."""
+        from shardc.passes.share_collectives import ShareCollectives
+
+        if ShareCollectives().rewrite(shared):
+            shared.drop()
 
     def _compile(self, module: ModuleOp) -> None:
         """Take the part of a layer to the stage local."""

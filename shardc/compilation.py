@@ -17,11 +17,11 @@ from shardc.graph import Graph
 from shardc.options import BEST, Options
 from shardc.outcome import stated
 from shardc.passes.pipeline import COMPUTING, compute, run_to
-from shardc.planning.machines import Machine, load, with_axes
-from shardc.planning.program import Counted
 from shardc.rewrite.folding.weight import Weight, work_of
 
 if TYPE_CHECKING:
+    from shardc.planning.machines import Machine
+    from shardc.planning.program import Counted
     from shardc.report.placement import Placement
     from shardc.rewrite.kept_program import Sought
 
@@ -30,6 +30,8 @@ def machine_of(options: Options) -> Machine | None:
     """The machine that the options name, with its links for mesh axes. ShardcError if there is none."""
     if options.machine is None:
         return None
+    from shardc.planning.machines import load, with_axes
+
     links = options.links or {}
     return with_axes(load(options.machine), {} if isinstance(links, str) else dict(links))
 
@@ -110,6 +112,8 @@ def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, 
 
 def counted_on(module: ModuleOp, options: Options) -> tuple[Counted, ...]:
     """What plans count on to be combined later, for explain_module."""
+    from shardc.planning.program import Counted
+
     return by_latency(module, options)["insert-reshards"].get("counted", (Counted(),))
 
 

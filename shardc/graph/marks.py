@@ -10,6 +10,9 @@ and how many operations there were."""
 LAYER = "shardc.layer"
 """Of which layer an operation is: stack, stretch, step and layer, or several such."""
 
+NUMBERS = -1
+"""There the stretch of constants of which each layer has its own (rewrite/folding/numbers.py)."""
+
 TIMES = "shardc.times"
 """How many operations one stands for, where equal layers have been taken out."""
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, cast
 
 from msgspec import Struct, msgpack
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
@@ -110,6 +112,15 @@ def digest(*parts: str | bytes) -> str:
         held = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         found.update(b"%d:" % len(held) + held)
     return found.hexdigest()
+
+
+def written_number(number: NDArray[Any]) -> str:
+    """Equal for equal numbers of one dtype."""
+    return f"{_named(number.dtype)} {number.tobytes().hex()}"
+
+
+_named = cache(str)
+"""The name of a dtype, which NumPy makes anew each time."""
 
 
 def packed(kept: object) -> bytes:

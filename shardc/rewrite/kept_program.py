@@ -23,11 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache as cache_of
 from functools import partial
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
@@ -56,6 +54,7 @@ from shardc.rewrite.kept_module import (
     unpacked,
     watched,
     written,
+    written_number,
 )
 
 WORTH = 500
@@ -84,10 +83,10 @@ class Sought(Struct):
     def told(self, numbers: Sequence[NDArray[Any]]) -> None:
         """The last pass computes with these numbers, or makes them."""
         places = self._places() if len(numbers) else {}
-        self.computed.update((name, places.get(name, -1)) for name in map(_name, numbers))
+        self.computed.update((name, places.get(name, -1)) for name in map(written_number, numbers))
 
     def _places(self) -> dict[str, int]:
-        return {_name(number.data): place for place, number in enumerate(self.numbers)}
+        return {written_number(number.data): place for place, number in enumerate(self.numbers)}
 
     def remember(self, what: str, said: str) -> None:
         """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
@@ -148,7 +147,7 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
     try:
         seen, named = partial(_seen, numbers), FunctionNames()
         program = kept_operations.written(
-            module.body.block.ops, placed_by(columns.rank), seen, named, back=False
+            module.body.block.ops, placed_by(columns.rank), seen, named.known, back=False
         )
         rest = digest(*said, packed([attributes_of(module), titles(program)]), packed(program))
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
@@ -182,23 +181,13 @@ def _has_value(op: Operation) -> bool:
     return _VALUE in op.properties or _VALUE in op.attributes
 
 
-def _name(number: NDArray[Any]) -> str:
-    """Another for other numbers, and for those of other types."""
-    return f"{_named(number.dtype)} {number.tobytes().hex()}"
-
-
-@cache_of
-def _named(dtype: np.dtype[Any]) -> str:
-    return f"{dtype.str} {dtype.name}"
-
-
 def content(number: Dense) -> tuple[str, bytes]:
     """Equal for equal numbers of one type."""
     return number.data.dtype.str, number.data.tobytes()
 
 
 def _seen(numbers: Mapping[Operation, Dense], op: Operation) -> dict[str, Attribute]:
-    """The properties of an operation, without what number it is."""
-    if op.name != hlo.constant.name or op not in numbers:
+    """The properties of a constant, without what number it is."""
+    if op not in numbers:
         return op.properties
     return {name: attr for name, attr in op.properties.items() if name != _VALUE}

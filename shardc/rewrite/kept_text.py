@@ -32,11 +32,14 @@ from shardc.rewrite.kept_module import Key, Watched, packed, said_of, say, unpac
 from shardc.rewrite.kept_program import Sought, content, told_apart
 
 _CONSTANT = re.compile(
-    r"^([ \t]*%[\w$.-]+ = stablehlo\.constant dense<)(-?\d+\.\d+(?:[eE][-+]?\d+)?)"
+    r"( = stablehlo\.constant dense<)(-?\d+\.\d+(?:[eE][-+]?\d+)?)"
     r"(?=> : tensor<(?:\d+x)*(bf16|f16|f32|f64)>(?: loc\([^\n]*\))?$)",
     re.MULTILINE,
 )
-"""A line up to its number, the number, and of what follows the dtype."""
+"""What is before the number on a line, the number, and of what follows the dtype."""
+
+_NAME = re.compile(r"[ \t]*%[\w$.-]+")
+"""What such a line begins with."""
 
 
 class Unread(Struct, frozen=True):
@@ -72,13 +75,17 @@ def unread(program: str, options: Options) -> Unread | None:
     """What is to be looked for of a text; None if that has no such numbers, or nothing is kept of it."""
     if cache.ANEW.get():
         return None
-    found = list[Dense]()
+    found, known = list[Dense](), dict[tuple[str, str], Dense | None]()
 
     def left(line: re.Match[str]) -> str:
-        read = number(line[2], DTYPES[line[3]][1])
-        if not is_any(read):
+        said = line[2], line[3]
+        if said not in known:
+            read = number(line[2], DTYPES[line[3]][1])
+            known[said] = Dense(read, ()) if is_any(read) else None
+        held, begin = known[said], program.rfind("\n", 0, line.start()) + 1
+        if held is None or not _NAME.fullmatch(program, begin, line.start()):
             return line[0]
-        found.append(Dense(read, ()))
+        found.append(held)
         return line[1]
 
     rest = _CONSTANT.sub(left, program)

@@ -28,7 +28,7 @@ from shardc.graph.marks import CALL, EFFECT, GLOBAL, GROUP, LAYER, REASON
 from shardc.layout import Axis
 from shardc.ops import Trait, has
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.folding.places import OWN, note_places, places_of
+from shardc.rewrite.folding.places import OWN, note_places, note_slots, own_slots, places_of
 
 _YES = IntegerAttr.from_bool(True)
 
@@ -127,6 +127,8 @@ class Functions(Struct, dict=True):
         for op in ops:
             clone = op.clone(mapping)
             clone.attributes.pop(LAYER, None)
+            if slots := own_slots(op):
+                note_slots(clone, slots)
             body.add_op(clone)
         body.add_op(ReturnOp(*(mapping[result] for result in results)))
         self.varying.update((new, self.varying.get(old, frozenset())) for old, new in mapping.items())
@@ -180,10 +182,11 @@ class Functions(Struct, dict=True):
 
 
 def _note_own(body: Block, ops: Sequence[Operation]) -> None:
-    """Let the operations of a function say what those do that it is called for."""
+    """Let the operations of a function say which slots those have that it is called for."""
     for noted, op in zip(body.ops, ops, strict=False):
-        if OWN in op.attributes:
-            noted.attributes[OWN] = op.attributes[OWN]
+        known, more = own_slots(noted), own_slots(op)
+        if not {*more} <= {*known}:
+            note_slots(noted, dict.fromkeys((*known, *more)))
 
 
 def has_effect(op: Operation) -> bool:

@@ -112,6 +112,7 @@ class _Folder:
         self.made: dict[int, Node] = {}
         self.counters: dict[int, Range] = {}
         self.compared: set[int] = set()
+        self.attempts: dict[str, list[Callable[[_Folder, Node], Node | None]]] = {}
 
     def region(self, region: Region, counters: Mapping[int, Range]) -> Region:
         """`counters` are arguments that count, with the range they take."""
@@ -121,7 +122,7 @@ class _Folder:
         nodes: list[Node] = []
         for node in grouped(self.graph, region.nodes, self.count, self.known):
             folded = self.node(node)
-            self.made.update((value, folded) for value in folded.results)
+            self.made.update(dict.fromkeys(folded.results, folded))
             self.counters.update(places(self, folded))
             nodes.append(folded)
         return Region(region.args, nodes)
@@ -130,7 +131,9 @@ class _Folder:
         if has(node.name, Trait.REGION):
             regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
             return _two_way(self, replace(node, regions=regions))
-        for attempt in (attempt for table in self.tables for attempt in table.get(node.name, ())):
+        if node.name not in self.attempts:
+            self.attempts[node.name] = [each for table in self.tables for each in table.get(node.name, ())]
+        for attempt in self.attempts[node.name]:
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
                 if folded.name != idiom.pulled_back.name:

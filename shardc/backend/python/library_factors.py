@@ -33,7 +33,8 @@ def cholesky(run: Run, node: Node) -> Found:
         run.same(again.is_closed, True)
     except Other:
         return idiom.cholesky, made.operands, {"symmetrizes": False}
-    run.used.update(again.used)
+    for value, uses in again.used.items():
+        run.used[value] += uses
     return idiom.cholesky, [whole], {"symmetrizes": True}
 
 

@@ -162,7 +162,8 @@ def _by_sign(run: Run, forward: Run, both: Node) -> tuple[int, int]:
     test, q, zero = run.node(above, hlo.select).operands
     again, nothing, other = run.node(run.node(below, hlo.negate).operands[0], hlo.select).operands
     sign = run.node(test, hlo.compare)
-    run.used.update((test, q))  # each used twice
+    for value in (test, q):
+        run.used[value] += 1  # used twice
     r, least = sign.operands
     g, size = run.node(q, hlo.divide).operands
     run.same((again, other, sign.attrs["comparison_direction"]), (test, q, "GE"))

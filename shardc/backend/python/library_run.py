@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from math import isclose
 from typing import Protocol, cast
@@ -45,7 +45,7 @@ class Run:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.used: Counter[int] = Counter()
+        self.used: dict[int, int] = defaultdict(int)
 
     def node(self, value: int, *definitions: OpDef) -> Node:
         """What makes a value, if it is one of these; through changes of shape."""

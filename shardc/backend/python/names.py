@@ -99,8 +99,10 @@ def _joined(parts: Sequence[str], kept: Iterable[int]) -> str:
 def quoted(text: str) -> str:
     """The text as a Python string in double quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    plain = (c if " " <= c <= "~" else c.encode("unicode_escape").decode("ascii") for c in escaped)
-    return f'"{"".join(plain)}"'
+    if not (escaped.isascii() and escaped.isprintable()):
+        pairs = ((c, c.encode("unicode_escape").decode("ascii")) for c in escaped)
+        escaped = "".join([c if " " <= c <= "~" else code for c, code in pairs])
+    return f'"{escaped}"'
 
 
 def printable(text: str) -> str:
@@ -126,6 +128,10 @@ class Names:
     def __init__(self, pinned: Iterable[str] = ()) -> None:
         self._pinned = set(pinned)
         self._readers: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+        """For each wish the first number that may be free."""
+        self._passed: dict[str, dict[str, int]] = {}
+        """Names that were taken, with the wishes and numbers that they would have been for."""
 
     def hold(self, names: Iterable[str]) -> None:
         """Something yet to be printed reads these names."""
@@ -133,7 +139,11 @@ class Names:
 
     def release(self, names: Iterable[str]) -> None:
         """It has been printed."""
-        self._readers.subtract(names)
+        for name in names:
+            self._readers[name] -= 1
+            if self._readers[name] == 0:
+                for wish, number in self._passed.pop(name, {}).items():
+                    self._first[wish] = min(self._first[wish], number)
 
     def is_read(self, name: str) -> bool:
         """Whether something yet to be printed reads it."""
@@ -151,8 +161,12 @@ class Names:
 
     def fresh(self, wish: str) -> str:
         """`wish`, or wish_1, wish_2, … where it is taken."""
-        name, n = wish, 0
-        while name in self._pinned or self._readers[name] > 0 or name in RESERVED:
-            n += 1
-            name = f"{wish}_{n}"
+        number = self._first.get(wish, 0)
+        while self._is_taken(name := f"{wish}_{number}" if number else wish):
+            self._passed.setdefault(name, {})[wish] = number
+            number += 1
+        self._first[wish] = number
         return name
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._pinned or self._readers[name] > 0 or name in RESERVED

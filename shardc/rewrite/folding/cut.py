@@ -13,7 +13,7 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested, ops_of
-from shardc.graph.marks import LAYER, TIMES
+from shardc.graph.marks import LAYER, NUMBERS, TIMES
 from shardc.ops import Trait, has
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.functions import own_functions
@@ -21,7 +21,7 @@ from shardc.rewrite.folding.given import Kind
 from shardc.rewrite.folding.kinds import Kinds
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.numbers import note_alone
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot, note_places
+from shardc.rewrite.folding.places import Place, Slot, note_places
 from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of

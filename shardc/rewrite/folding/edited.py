@@ -1,7 +1,7 @@
 """What passes make of folded programs, found after an edit before layers are looked for.
 
     edited = Edited(skeleton, "inline-calls {}", …)    # of the program as it was read, and what passes run
-    if not edited.take(module, False):
+    if edited.take(module, False, ()) is None:
         …                                       # the first of them, and the fold
         edited.see(module, cuts)
         …                                       # the others
@@ -31,6 +31,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.graph import Dense
+from shardc.graph.marks import NUMBERS
 from shardc.ops import hlo
 from shardc.rewrite.columns import Columns, Where
 from shardc.rewrite.constants import value_of
@@ -38,9 +39,9 @@ from shardc.rewrite.folding import kept
 from shardc.rewrite.folding.functions import own_of, row_of
 from shardc.rewrite.folding.notes import written_functions
 from shardc.rewrite.folding.numbers import numbered
-from shardc.rewrite.folding.places import FOLDED, NUMBERS, Place, Slot
+from shardc.rewrite.folding.places import FOLDED, Place, Slot
 from shardc.rewrite.folding.skeleton import Skeleton
-from shardc.rewrite.kept_module import Key, digest, packed, said_of, say
+from shardc.rewrite.kept_module import Key, digest, packed, said_of, say, written_number
 
 if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
@@ -87,35 +88,36 @@ class Edited:
         self.columns = skeleton.columns
         self.numbers, self.functions = list(skeleton.numbers.values()), skeleton.functions
         self.places = {op: place for place, op in enumerate(skeleton.numbers)}
-        self.written = [kept.written_number(number) for number in self.numbers]
+        self.written = [written_number(number.data) for number in self.numbers]
         self.values = [value_of(op) for op in skeleton.numbers]
         self.names = [op.name for op in skeleton.functions]
         self.function_places = {op: place for place, op in enumerate(skeleton.functions)}
         self.seen: _Entry | None = None
 
-    def take(self, module: ModuleOp, weighed: bool) -> bool:
-        """Put into the module what was made of its folded program, with its notes, and warn as then. False if
-        nothing is kept of it, or of other numbers and functions that had to be the same, or nothing that was
-        `weighed`, if that is to be."""
+    def take(self, module: ModuleOp, weighed: bool, outlining: Sequence[str]) -> bool | None:
+        """Put into the module what was made of its folded program, with its notes, and warn as then; whether
+        that is after the passes `outlining`. None if nothing is kept of it, or of other numbers and functions
+        that had to be the same, or nothing that was `weighed`, if that is to be."""
         data = cache.get(*self.key)
         if data is None:
-            return False
+            return None
         entry = msgpack.decode(data, type=_Entry)
         place = self.columns.moved(Columns({(file, line): held for file, line, held in entry.columns}))
         try:
             notes = self._notes(entry, place) if entry.fixed == self._fixed(*entry.free) else None
         except LookupError:  # of a column that the program has not
-            return False
+            return None
         if notes is None or (place and not kept.knows(place, (where for _, where, _ in entry.said))):
-            return False
+            return None
         constants = [self.written[each] if isinstance(each, int) else each for each in entry.constants]
         numbers = {(slot, layer): self._number(place) for slot, layer, place in entry.numbers}
+        own = kept.Own(constants, numbers, notes)
         with collecting() as warnings:
-            if not kept.put(entry.folded, module, constants, numbers, notes, weighed, place):
-                return False
-        say(entry.said, place or _as_it_is)
-        pass_on(warnings)
-        return True
+            found = kept.put(entry.folded, module, own, weighed, outlining, place)
+        if found is not None:
+            say(entry.said, place or _as_it_is)
+            pass_on(warnings)
+        return found
 
     def _number(self, place: int) -> Dense:
         return Dense(self.numbers[place].data, ())

@@ -12,9 +12,8 @@ from xdsl.dialects.func import FuncOp
 
 from shardc.dialects.nested import ops_of
 from shardc.dialects.snapshot import Snapshot
-from shardc.graph.marks import LAYER
+from shardc.graph.marks import LAYER, NUMBERS
 from shardc.ops import hlo
-from shardc.rewrite.folding.places import NUMBERS
 
 LEAST = 500
 """Operations: smaller programs are solved whole, with each layer for itself."""

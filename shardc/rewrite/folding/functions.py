@@ -8,8 +8,8 @@ copies are given their own.
     %3 = func.call @layer(%2, %w3)              %3 = stablehlo.dot_general %2, %w3
                                                 %4 = stablehlo.sine %3
 
-Until then operations of which a layer that is missing has another say so as shardc.own, also in the functions
-that are made of layers.
+Operations of functions that are made of layers say which slots they were made of, as shardc.own. Before
+layers are put back only those say so of which a layer that is missing has another.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.context import make_context
 from shardc.dialects.convert import python_of
 from shardc.dialects.nested import nested
@@ -33,7 +32,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import CALL, GROUP, REASON
 from shardc.ops.elementwise.kinds import kind
 from shardc.rewrite.folding.notes import Folded, OwnFunction, Unlike, folded, has_own
-from shardc.rewrite.folding.places import OWN, Place, Slot, places_of
+from shardc.rewrite.folding.places import OWN, Place, Slot, note_slots, own_slots, places_of
 from shardc.rewrite.folding.reads import copied
 from shardc.rewrite.outline import group_number, renumber_groups
 
@@ -98,8 +97,8 @@ def _stacks(module: ModuleOp) -> list[Folded]:
 
 
 def tell(shared: SharedGraph) -> None:
-    """Let the operations say so of which a layer that is missing has another, and those by which its own part
-    is said. Unlike where comments name one."""
+    """Let the operations alone say in which slot they are of which a layer that is missing has another, and
+    those by which its own part is said. Unlike where comments name one."""
     stacks = _stacks(shared.module)
     slots = {(stack.stack, *each.slot) for stack in stacks for each in stack.functions}
     of_parts = {(stack.stack, *where.slot) for stack in stacks if stack.part for where in stack.part.asked}
@@ -108,13 +107,15 @@ def tell(shared: SharedGraph) -> None:
         return
     told, commented = list[Operation](), list[Operation]()
     for op in nested([shared.module]):
-        places = places_of(op)
-        if len(places) == 1 and places[0][0] in slots and kind(op.name) is not None:
-            op.attributes[OWN] = integers(places[0][0])
+        found, names = own_slots(op), kind(op.name) is not None
+        own = [slot for slot in found if slot in slots] if names else []
+        asked = own or [slot for slot in found if slot in of_parts and slot not in slots]
+        op.attributes.pop(OWN, None)
+        if asked:
+            note_slots(op, asked[-1:])
+        if own:
             told.append(op)
-        elif len(places) == 1 and places[0][0] in of_parts - slots:
-            op.attributes[OWN] = integers(places[0][0])
-        if any((slot[0], layer) in examples for slot, layer in places):
+        if any((slot[0], layer) in examples for slot, layer in places_of(op)):
             commented.append(op)
     shared.noted(OWN)
     _check_comments({op.name for op in told}, commented)

@@ -19,16 +19,17 @@ Where passes made one of what two functions give that layers may have for themse
 in which none has.
 
 An entry is the module with what came of making it (rewrite/kept_module.py), and the constants of the folded
-program.
+program. Another has the module after the passes that make functions of layers, under its numbers too: only to
+those passes does it matter which numbers layers have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
-from functools import cache as cache_of
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
+from msgspec import Struct
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
@@ -47,6 +48,7 @@ from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APA
 from shardc.rewrite.folding.weight import WORK
 from shardc.rewrite.kept_module import (
     Key,
+    Watched,
     attributes_of,
     digest,
     packed,
@@ -56,6 +58,7 @@ from shardc.rewrite.kept_module import (
     unpacked,
     watched,
     written,
+    written_number,
 )
 
 _ELSEWHERE = ("function", "locations", "names", "numbers", "functions", "part")
@@ -78,34 +81,55 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
         return None
 
 
-def take(key: Key, module: ModuleOp, weighed: bool) -> bool:
-    """Put into a module what was made of it before, and warn as then. False if nothing is kept, or nothing
-    that was `weighed`, if that is to be."""
-    folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
-    return put(key, module, constants_of(module), numbers_of(module), folded, weighed)
+class Own(Struct, frozen=True):
+    """What a folded program has that is not in its key: constants, numbers and notes."""
+
+    constants: list[str | None]
+    numbers: Mapping[Place, Dense]
+    notes: ArrayAttr[DictionaryAttr]
+
+    @staticmethod
+    def of(module: ModuleOp) -> Own:
+        """That of a module."""
+        folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
+        return Own(constants_of(module), numbers_of(module), folded)
+
+    def outlined(self, key: Key, passes: Sequence[str]) -> Key:
+        """The key of what these passes, which make functions of layers, make of what is kept under a key.
+        Unkept if a number has no form."""
+        numbers = sorted(
+            (*slot, layer, written_number(each.data)) for (slot, layer), each in self.numbers.items()
+        )
+        rows = [stack.data.get("numbers", ArrayAttr[Attribute]([])) for stack in self.notes]
+        return ("outlined", *key, digest(*passes, packed([numbers, *map(kept_attributes.written, rows)])))
 
 
 def put(
-    key: Key,
-    module: ModuleOp,
-    constants: list[str | None],
-    numbers: Mapping[Place, Dense],
-    notes: ArrayAttr[DictionaryAttr],
-    weighed: bool,
-    place: Where | None = None,
-) -> bool:
-    """Put into a module what was made before of a folded program with these constants, numbers and notes, and
-    warn as then; places are what `place` says. False if nothing is kept, or of a place that it does not know,
-    or nothing that was `weighed`, if that is to be.
+    key: Key, module: ModuleOp, own: Own, weighed: bool, outlining: Sequence[str], place: Where | None = None
+) -> bool | None:
+    """Put into a module what was made before of a folded program that has this of its own, and warn as then;
+    whether that is after the passes `outlining`, as it is if that is kept. Places are what `place` says. None
+    if nothing is kept, or of a place that it does not know, or nothing that was `weighed`, if that is to be.
     """
-    entry = cache.get(*key)
-    if entry is None:
-        return False
-    kept = unpacked(entry)
-    own = any("functions" in each.data for each in notes)
+    with suppress(Unkept):
+        data = cache.get(*own.outlined(key, outlining)) if outlining else None
+        if data is not None and _put(unpacked(data), module, own, weighed, place):
+            return True
+    data = cache.get(*key)
+    kept = None if data is None else unpacked(data)
+    if kept is None or not _as_equal(own.constants, kept["constants"]):
+        return None
+    if kept["told_apart"] and any("functions" in each.data for each in own.notes):
+        return None
+    if not _put(kept, module, own, weighed, place):
+        return None
+    for op, places in numbered(module):
+        put_number(op, own.numbers[places[0]])
+    return False
+
+
+def _put(kept: dict[str, Any], module: ModuleOp, own: Own, weighed: bool, place: Where | None) -> bool:
     if weighed and not kept["weighed"]:
-        return False
-    if not _as_equal(constants, kept["constants"]) or (kept["told_apart"] and own):
         return False
     if place is None:
         taken(kept, module)
@@ -113,36 +137,39 @@ def put(
         taken(kept, module, place)
     else:
         return False
-    for op, places in numbered(module):
-        put_number(op, numbers[places[0]])
-    module.attributes[FOLDED] = notes
+    module.attributes[FOLDED] = own.notes
     return True
 
 
+class Made(Struct):
+    """Whether what was made is kept, for whatever functions layers have for themselves."""
+
+    of_any: bool = False
+
+
 @contextmanager
-def made(key: Key, module: ModuleOp) -> Generator[None]:
+def made(key: Key, module: ModuleOp) -> Generator[Made]:
     """Keep what is made of a module meanwhile, if it is so whatever numbers the missing layers have."""
-    numbers, constants = numbers_of(module), constants_of(module)
+    own, result = Own.of(module), Made()
     with watched() as found:
-        yield
+        yield result
     of_numbers, of_functions = (
         module.attributes.pop(name, None) is not None for name in (TOLD_APART, FUNCTIONS_TOLD_APART)
     )
     if of_numbers or FOLDED not in module.attributes or (of_functions and has_own(module)):
         return
     left = [(*places, number_in(op)) for op, places in numbered(module)]
-    if {*left} != {*numbers.items()}:
+    if {*left} != {*own.numbers.items()}:
         return
-    try:
-        kept = {
-            "constants": constants,
-            "told_apart": of_functions,
-            "weighed": WORK in module.attributes,
-            **written(module, found, [FOLDED]),
-        }
-        cache.put(packed(kept), *key)
-    except Unkept:
-        return
+    with suppress(Unkept):
+        keep(key, module, found, constants=own.constants, told_apart=of_functions)
+        result.of_any = not of_functions
+
+
+def keep(key: Key, module: ModuleOp, found: Watched, **more: object) -> None:
+    """Keep a module that has become of a folded one, with `more`. Unkept if an attribute has no form."""
+    entry = written(module, found, [FOLDED])
+    cache.put(packed({"weighed": WORK in module.attributes, **more, **entry}), *key)
 
 
 def _same(loc: Location) -> Location:
@@ -151,7 +178,7 @@ def _same(loc: Location) -> Location:
 
 
 def _seen(op: Operation) -> dict[str, Attribute]:
-    """The properties of an operation that passes look at."""
+    """The properties of a constant that passes look at."""
     return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
 
 
@@ -174,16 +201,7 @@ def _places(kept: dict[str, Any]) -> list[list[Any]]:
 def constants_of(module: ModuleOp) -> list[str | None]:
     """The numbers of a program's constants, in order, with their dtypes; None of other arrays."""
     held = (constant_of(op.results[0]) for op in nested([module]) if op.name == hlo.constant.name)
-    return [None if each is None else written_number(each) for each in held]
-
-
-def written_number(number: Dense) -> str:
-    """Equal for equal numbers of one dtype."""
-    return f"{_named(number.data.dtype)} {number.data.tobytes().hex()}"
-
-
-_named = cache_of(str)
-"""The name of a dtype, which NumPy makes anew each time."""
+    return [None if each is None else written_number(each.data) for each in held]
 
 
 def _as_equal(now: list[str | None], then: list[str | None]) -> bool:

@@ -27,13 +27,12 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, TensorType
 from shardc.graph.any_number import is_any
-from shardc.graph.marks import CALL, LAYER
+from shardc.graph.marks import CALL, LAYER, NUMBERS
 from shardc.ops import hlo
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.places import (
     ALONE,
     FOLDED,
-    NUMBERS,
     Place,
     Slot,
     in_stack,

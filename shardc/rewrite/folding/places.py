@@ -26,7 +26,7 @@ FOLDED = "shardc.folded"
 
 
 OWN = "shardc.own"
-"""On an operation of which a layer that is missing has another function: its slot (functions.py)."""
+"""On an operation of a function that is made of layers: the slots of those that it was made of."""
 
 TOLD_APART = "shardc.told_apart"
 """On a folded module: passes made one of what two constants give that are equal in all layers."""
@@ -36,9 +36,6 @@ FUNCTIONS_TOLD_APART = "shardc.functions_told_apart"
 
 NOTED = (FOLDED, TOLD_APART, FUNCTIONS_TOLD_APART)
 """What is only said of folded modules."""
-
-NUMBERS = -1
-"""The stretch of constants of which each layer has its own (numbers.py)."""
 
 ALONE = -1
 """The stack of constants that are of no layer, whose step is their number."""
@@ -71,6 +68,28 @@ def _read(attr: Attribute) -> tuple[Place, ...]:
 
 _said = Once(_read)
 """The places that a note says, found once for each."""
+
+
+def own_slots(op: Operation) -> tuple[Slot, ...]:
+    """The slot in which an operation stands; of one of a function those of what it was made of."""
+    attr = op.attributes.get(OWN)
+    if attr is not None:
+        return _slots(attr)
+    places = places_of(op)
+    return (places[0][0],) if len(places) == 1 else ()
+
+
+def note_slots(op: Operation, slots: Iterable[Slot]) -> None:
+    """Say of an operation of a function what it was made of."""
+    op.attributes[OWN] = integers(tuple([number for slot in slots for number in slot]))
+
+
+def _read_slots(attr: Attribute) -> tuple[Slot, ...]:
+    numbers = cast("tuple[int, ...]", python_of(attr))
+    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
+
+
+_slots = Once(_read_slots)
 
 
 def in_stack(places: Iterable[Place], stack: int) -> list[Place]:

@@ -12,11 +12,21 @@ from xdsl.ir import Operation, SSAValue
 from shardc.dialects.nested import nested
 
 
-def reads(op: Operation) -> list[SSAValue]:
+def reads(op: Operation) -> Sequence[SSAValue]:
     """What an operation and those in its bodies read from around it, in order."""
     if not op.regions:
-        return [*op._operands]
+        return op._operands
     return [step._operands[index] for step, index in _places(op)]
+
+
+def reads_of(row: Sequence[Operation]) -> list[Sequence[SSAValue]]:
+    """The same of each of some operations of one kind."""
+    if not row[0].regions:
+        return [op._operands for op in row]
+    number = {step: number for number, step in enumerate(nested(row[:1]))}
+    places = [(number[step], index) for step, index in _places(row[0])]
+    bodies = (nested([op]) for op in row)
+    return [[inner[step]._operands[index] for step, index in places] for inner in bodies]
 
 
 def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:

@@ -24,10 +24,6 @@ class FunctionNames:
             if found is not None:
                 self.known[definition.name] = self.of_kind.setdefault(found, definition.name)
 
-    def __call__(self, op: Operation) -> str:
-        name = op.name
-        return self.known.get(name, name)
-
     def stands_for(self, op: Operation) -> bool:
         """Whether an operation is of a kind."""
         return op.name in self.known

@@ -19,11 +19,12 @@ from math import inf
 from msgspec import Struct
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardc.graph.marks import NUMBERS
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot
-from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.places import Place, Slot
+from shardc.rewrite.folding.reads import reads, reads_of
 from shardc.rewrite.folding.stretches import PARTS, Stretches
 from shardc.rewrite.folding.sums import order_sums, sums_of
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading
@@ -185,7 +186,7 @@ class Finder(Struct, dict=True):
         if sorted(layer for _, layer in each) != [*range(count)]:
             return False
         relations = self.relations[slot] = list[Reading]()
-        for row in zip(*(reads(op) for op, _ in each), strict=True):
+        for row in zip(*reads_of([op for op, _ in each]), strict=True):
             if own_numbers(row, lambda number, op: op is each[number][0]):
                 relations.append(NUMBER)
                 continue

@@ -35,7 +35,7 @@ def stacks_of(block: Block, least: int, kinds: Kinds, functions: bool = False) -
     words, taken, asked = [like[kind[op]] for op in steps], set[Operation](), set[Operation]()
 
     def given(layered: AbstractSet[Operation]) -> Given:
-        return Given(ops, kinds.alike, layered, kind.__getitem__, asked)
+        return Given(kinds.alike, layered, kind.__getitem__, asked)
 
     while sum(op not in taken for op in steps) >= least:
         stack = _stack(steps, words, given, taken)
@@ -54,9 +54,9 @@ def _stack(
 ) -> Stack | None:
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
-    most = max(found, key=lambda repeat: repeat.saved).count if found else 0
+    most, stretches = max(found, key=lambda repeat: repeat.saved).count if found else 0, None
     while some := [repeat for repeat in found if PARTS * repeat.count >= most]:
-        stretches = Stretches(steps, some, made, taken)
+        stretches = Stretches(steps, some, made, taken, stretches)
         parts = stretches.doubtful
         if not parts:
             return Finder(kinds, stretches).stack()

@@ -12,7 +12,7 @@ from shardc.graph.repeats import Repeat
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.numbers import own_numbers
 from shardc.rewrite.folding.places import Slot
-from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.reads import reads, reads_of
 from shardc.rewrite.folding.sums import is_part
 from shardc.rewrite.folding.turns import NUMBER, Pairs, Reading, alike, jumping, turn_by_turn
 
@@ -22,13 +22,14 @@ PARTS = 4
 
 class Stretches(Struct, dict=True):
     """Stretches of a block, each a number of turns of the same operations. Operations that are `taken` are of
-    stacks that were found before."""
+    stacks that were found before. `before`: more stretches, of which these are left."""
 
     steps: Sequence[Operation]
     repeats: Sequence[Repeat]
     made: Callable[[AbstractSet[Operation]], Given]
     """What is given of operations where these are of layers."""
     taken: AbstractSet[Operation]
+    before: Stretches | None = None
 
     def __post_init__(self) -> None:
         self.at: dict[Operation, tuple[int, int, int]] = {}
@@ -37,7 +38,10 @@ class Stretches(Struct, dict=True):
             for index in range(repeat.start, repeat.stop):
                 turn, step = divmod(index - repeat.start, repeat.period)
                 self.at[self.steps[index]] = number, step, turn
-        self.given = self.made(self.taken | self.at.keys())
+        same = self._same()
+        self.given = self.before.given if self.before and same else self.made(self.taken | self.at.keys())
+        self.pairs: list[list[tuple[Slot, Pairs]]] = []
+        """Per stretch what each operand of its operations reads from turn to turn."""
         self.relations: dict[Slot, list[Reading]] = {}
         """What the operations of each slot read, in the turns below."""
         self.runs: list[list[range]] = []
@@ -50,8 +54,46 @@ class Stretches(Struct, dict=True):
         self.lengths: list[int] = []
         """Per stretch the operations of these; a turn at its end that reads otherwise is of no layer."""
 
+        self.lasts: dict[int, int] = {}
         for number in range(len(self.repeats)):
-            self._compare(number)
+            self._compare(number, self._known(number, same) or self._pairs(number))
+        self.before = None
+
+    def _known(self, number: int, same: int) -> list[tuple[Slot, Pairs]] | None:
+        """The pairs of a stretch, if it and all that it reads is of the first so many, which are the same."""
+        if self.before is None or number >= same or self.before.last(number) >= same:
+            return None
+        self.lasts[number] = self.before.last(number)
+        return self.before.pairs[number]
+
+    def _same(self) -> int:
+        """How many stretches are what they were; none, where something that was of a stretch and is of none
+        now goes into what is given."""
+        if self.before is None:
+            return 0
+        then = self.before.at.keys()
+        if not self.at.keys() <= then or not self.before.given.kinds.keys().isdisjoint(then - self.at.keys()):
+            return 0
+        pairs = zip(self.repeats, self.before.repeats, strict=False)
+        return next((n for n, (now, then) in enumerate(pairs) if now != then), len(self.repeats))
+
+    def last(self, number: int) -> int:
+        """The last of the stretches of whose operations those of one read something, or with which they read
+        numbers of their own."""
+        if number not in self.lasts:
+            self.lasts[number] = max(number, *self._read(number))
+        return self.lasts[number]
+
+    def _read(self, number: int) -> Iterator[int]:
+        at, pairs = self.at, iter(self.pairs[number])
+        for step in range(self.repeats[number].period):
+            for row in zip(*reads_of(self.row(number, step)), strict=True):
+                _, readings = next(pairs)
+                if NUMBER in readings:
+                    yield from (at[use.operation][0] for value in row for use in value.uses)
+                else:
+                    ops = [value.op for value in row if isinstance(value, OpResult)]
+                    yield max([at[op][0] for op in ops if op in at], default=number)
 
     @property
     def doubtful(self) -> dict[Repeat, list[Repeat]]:
@@ -71,15 +113,21 @@ class Stretches(Struct, dict=True):
         repeat = self.repeats[number]
         return self.steps[repeat.start + step : repeat.stop : repeat.period][: repeat.count]
 
-    def _compare(self, number: int) -> None:
-        """Find the most turns in a row in which all operations read alike, and what they read there."""
-        repeat, found = self.repeats[number], list[tuple[Slot, Pairs]]()
-        for step in range(repeat.period):
-            for row in zip(*map(reads, self.row(number, step)), strict=True):
+    def _pairs(self, number: int) -> list[tuple[Slot, Pairs]]:
+        """How what each operand of a stretch's operations is differs from turn to turn."""
+        found = list[tuple[Slot, Pairs]]()
+        for step in range(self.repeats[number].period):
+            for row in zip(*reads_of(self.row(number, step)), strict=True):
                 if own_numbers(row, lambda _, op: op in self.at):
                     found.append(((number, step), [NUMBER] * (len(row) - 1)))
                 else:
                     found.append(((number, step), turn_by_turn(row, self.at, self.given)))
+        return found
+
+    def _compare(self, number: int, found: list[tuple[Slot, Pairs]]) -> None:
+        """Find the most turns in a row in which all operations read alike, and what they read there."""
+        repeat = self.repeats[number]
+        self.pairs.append(found)
         self.runs.append(alike([pairs for _, pairs in found], repeat.count))
         if len(jumping(pairs for _, pairs in found)) > 1 and not self._passes(number):
             self.unordered.add(number)

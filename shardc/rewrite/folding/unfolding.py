@@ -14,11 +14,12 @@ from msgspec import Struct
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from shardc.graph.marks import NUMBERS
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.numbers import Numbers
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot, in_stack, places_of
+from shardc.rewrite.folding.places import Place, Slot, in_stack, places_of
 from shardc.rewrite.folding.reads import reads
 
 Slots = tuple[tuple[Slot, int], ...]
@@ -68,7 +69,7 @@ class Layers(Struct, dict=True):
         self._find()
         self.numbers = Numbers(self.notes.stack, self.notes.numbers)
         cut, self.alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
-        self.given = Given(self.block.ops, self.alike, self.at)
+        self.given = Given(self.alike, self.at)
         for key, row in self.rows.items():
             if cut - 1 in row or cut in row:
                 if not (cut - 1 in row and cut in row):

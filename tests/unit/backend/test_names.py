@@ -49,3 +49,29 @@ def test_a_name_is_free_when_nobody_reads_it_any_more():
     assert names.fresh("x") == "x"
     names.pin("x")
     assert names.fresh("x") == "x_1"
+
+
+def test_a_name_is_found_without_trying_all_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = list[str]()
+    monkeypatch.setattr(Names, "_is_taken", lambda self, name: tries.append(name) or self._readers[name] > 0)
+    names = Names()
+    for _ in range(100):
+        names.hold([names.fresh("t")])
+    assert len(tries) < 300
+
+
+def test_the_first_name_that_is_free_again_is_given() -> None:
+    names = Names(["t_5"])
+    for _ in range(8):
+        names.hold([names.fresh("t")])
+    names.hold(["t_10"])
+    assert names.fresh("t") == "t_9"
+    names.release(["t_3"])
+    names.release(["t_2"])
+    assert names.fresh("t") == "t_2"
+    names.hold(["t_2"])
+    assert names.fresh("t") == "t_3"
+    names.hold(["t_3", "t_9"])
+    assert names.fresh("t") == "t_11"
+    names.release(["t_10"])
+    assert names.fresh("t") == "t_10"

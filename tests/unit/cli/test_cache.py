@@ -127,10 +127,13 @@ def test_a_python_file_that_changed(capsys, compilations, tmp_path):
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize("words", ['import "layers.shard"', 'from "layers.shard" import layer'])
+@pytest.mark.parametrize(
+    "words",
+    ['import "layers.shard"', 'from "layers.shard" import layer', '\ufeff\nimport "layers.shard"'],
+)
 def test_a_program_that_imports_another_is_compiled_anew(capsys, tmp_path, words):
     library, program = tmp_path / "layers.shard", tmp_path / "prog.shard"
-    name = "layers.layer" if words.startswith("import") else "layer"
+    name = "layer" if words.startswith("from") else "layers.layer"
     program.write_text(f"{words}\n\ndef main(x: f32[8]) -> f32[8]:\n    return {name}(x)\n")
     texts = []
     for function in ("tanh", "exp"):

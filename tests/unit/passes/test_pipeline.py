@@ -192,3 +192,11 @@ def test_what_puts_layers_back_is_imported_for_a_program_that_has_some(layers: i
         check=True,
     )
     assert done.stdout == f"{layers > 1}\n"
+
+
+def test_planning_is_imported_for_a_program_that_is_planned() -> None:
+    text = (
+        "import sys, shardc.cli.actions\nprint([m for m in sys.modules if m.startswith('shardc.planning')])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -208,6 +208,17 @@ def test_nothing_is_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert unread(TEXT, NAMED) is None
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_constant_in_a_comment_is_none() -> None:
+    """What differs there is another text."""
+    texts = [f"{TEXT}// %a = stablehlo.constant dense<{n}.5> : tensor<f32>\n" for n in (2, 3)]
+    one, other = (unread(text, NAMED) for text in texts)
+    assert one is not None
+    assert other is not None
+    assert one.which == other.which
+    assert one.key != other.key
+
+
 def test_damaged_entries_are_none(folder: Path, reads: list[str]) -> None:
     after = edited(("0.25", "0.3"))
     found = without_cache(after)

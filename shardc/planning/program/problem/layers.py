@@ -14,13 +14,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import cast
 
 from shardc.graph import Graph, Node, walk
-from shardc.graph.marks import LAYER, TIMES
+from shardc.graph.marks import LAYER, NUMBERS, TIMES
 
 _Place = tuple[int, int, int, int]
 """Stack, stretch, step and layer."""
-
-NUMBERS = -1
-"""The stretch of constants that layers have for themselves, which planning does not tell apart."""
 
 
 def run_alike(graph: Graph) -> Mapping[int, Hashable]:

@@ -15,6 +15,7 @@ from shardc.interpret.run import run
 from shardc.ops import definitions, find, rule_of
 from shardc.ops.elementwise.kinds import kind
 from shardc.options import Options
+from shardc.passes.outline_repeats import OutlineRepeats
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import forward
 from tests.unit.rewrite.folding.test_folding import arguments, stages
@@ -95,6 +96,21 @@ def test_it_is_found_after_an_edit(name: str, monkeypatch: pytest.MonkeyPatch) -
         break
     without_passes(monkeypatch)
     assert [text(program) for program in programs] == [*programs.values()]
+
+
+@pytest.mark.parametrize(("name", "found"), [("others of two layers", True), ("a number too", False)])
+@pytest.mark.usefixtures("folder")
+def test_functions_of_layers_are_found_after_an_edit_of_no_number(
+    name: str, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after, _ = PROGRAMS[name]
+    anew, runs, rewrite = without_cache(after), list[object](), OutlineRepeats.rewrite
+    text(BEFORE)
+    monkeypatch.setattr(
+        OutlineRepeats, "rewrite", lambda self, shared: runs.append(self) or rewrite(self, shared)
+    )
+    assert text(after) == anew
+    assert bool(runs) != found
 
 
 @pytest.mark.usefixtures("folder")

@@ -6,7 +6,11 @@ import pytest
 from xdsl.dialects import test as dialect
 from xdsl.ir import Operation
 
-from shardc.passes.outline_repeats import _of_a_layer
+from shardc.dialects.context import make_context
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.frontend.text import read
+from shardc.passes.outline_repeats import LEAST, OutlineRepeats, _of_a_layer
+from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding.places import Place, note_places
 
 Segment = list[Operation]
@@ -58,3 +62,20 @@ def test_a_layer_and_what_is_beside_all_stay_apart_where_two_layers_would_go_tog
     first, last = [alone, *segment(((1, 0), 0))], [*segment(((1, 0), 3)), alone]
     assert not list(_of_a_layer([first, segment(((1, 0), 1), ((1, 0), 2)), last]))
     assert len(list(_of_a_layer([first, last]))) == 2
+
+
+def test_over_what_values_vary_is_asked_only_where_a_function_may_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"x{number}" for number in range(LEAST)]
+    turn = "".join(f"    {name} = tanh({name}) * {name}\n" for name in names)
+    types = [f"f32[8@d, {size}]" for size in range(1, LEAST + 1)]
+    given = ", ".join(f"{name}: {type}" for name, type in zip(names, types, strict=True))
+    head = f"mesh m[d=2]\n\ndef main({given}) -> ({', '.join(types)}):\n"
+    text = f"{head}{turn * 3}    return {', '.join(names)}\n"
+    module = read(text, "p.shard")
+    run_to(make_context(), module, "local", without=("outline-repeats", "simplify-local"))
+    before = str(module)
+    monkeypatch.setattr(SharedGraph, "varying", None)
+    OutlineRepeats().apply(make_context(), module)
+    assert str(module) == before

@@ -8,11 +8,15 @@ from shardc.backend.jax import emit
 from shardc.dialects.context import make_context
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.frontend.text import read
+from shardc.graph.repeats import Repeat
 from shardc.interpret.run import run
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.rewrite.folding import apart, cut
 from shardc.rewrite.folding.notes import Folded, folded
+from shardc.rewrite.folding.places import Slot
+from shardc.rewrite.folding.stretches import Stretches
+from shardc.rewrite.folding.turns import Pairs
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, SPLIT, forward, step, there_and_back
 from tests.unit.rewrite.folding.test_folding import CLIPPED, NORM, SCALED, arguments, counted, stages
@@ -198,3 +202,18 @@ def test_equal_layers_are_one_function(place: int) -> None:
     emitted = emit(stages(text, WORTH)[1])
     assert emitted.count("\ndef layer") == 1
     assert emitted.count("layer(") == 1 + COUNT - 1
+
+
+def test_stretches_that_read_as_before_are_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that go through the layers by name go one after the other."""
+    compared, pairs = list[Repeat](), Stretches._pairs
+
+    def seen(self: Stretches, number: int) -> list[tuple[Slot, Pairs]]:
+        compared.append(self.repeats[number])
+        return pairs(self, number)
+
+    monkeypatch.setattr(Stretches, "_pairs", seen)
+    module = read(step(23, "{0} * 0.99 - 0.1 * tanh({1}) * exp({0})", by_name=True), "p.shard")
+    FoldLayers(worth=WORTH).apply(make_context(), module)
+    assert folded(module)
+    assert len(compared) == len(set(compared)) == 3
