@@ -561,7 +561,7 @@ func.func @decided() -> (tensor<4xi1>, tensor<4xf32>, tensor<i32>, tensor<i1>) {
 // CHECK: [[TRUE:%.*]] = stablehlo.constant dense<true>
 // CHECK: [[SUM:%.*]] = "spmd.all_reduce"({{%.*}}) {axes = ["x"], kind = "sum"} : (tensor<4xf32>)
 // CHECK-NEXT: func.return [[TRUE]], [[SUM]]
-sdy.mesh @line = <["x"=4]>
+sdy.mesh @cross = <["x"=4]>
 func.func @sent_constants() -> (tensor<i1>, tensor<4xf32>) {
   %true = stablehlo.constant dense<true> : tensor<i1>
   %one = stablehlo.constant dense<1.0> : tensor<4xf32>
