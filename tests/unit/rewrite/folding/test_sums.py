@@ -102,8 +102,8 @@ def test_a_sum_begins_with_what_another_has_become() -> None:
     before = snapshot(module.clone()).graph
     function = next(op for op in module.body.block.ops if op.name == "func.func")
     *ops, _ = ops_of(function.regions[0].block)
-    arguments: Sequence[SSAValue] = function.regions[0].block.args[:3]
-    layer = {argument: number for number, argument in enumerate(arguments)}
+    arguments = function.regions[0].block.args[:3]
+    layer: dict[SSAValue, int] = {argument: number for number, argument in enumerate(arguments)}
     slots = {"stablehlo.tanh": (0, 0), "stablehlo.cosine": (0, 1)}
     made = {op: (slots[op.name], layer[op.operands[0]]) for op in ops if op.name in slots}
     assert len(order_sums(list(sums_of(ops)), made, 3, 7, ())) == 6
