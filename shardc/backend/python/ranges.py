@@ -52,9 +52,12 @@ def bounds(
     if node.name == hlo.select.name:
         one, other = (bounds(operand, made, counters, depth - 1) for operand in node.operands[1:])
         return None if one is None or other is None else (min(one[0], other[0]), max(one[1], other[1]))
-    if node.name not in _ARITHMETIC:
+    if node.name not in _ARITHMETIC and node.name != hlo.and_.name:
         return None
     sides = [bounds(operand, made, counters, depth - 1) for operand in node.operands]
+    if node.name == hlo.and_.name:  # bits that one side has, and no sign if one has none
+        most = [side[1] for side in sides if side is not None and side[0] >= 0]
+        return (0, min(most)) if most else None
     left, right = sides
     if node.name == idiom.modulo.name and left is None and right is not None:
         left = _ANY

@@ -560,12 +560,15 @@ func.func @decided() -> (tensor<4xi1>, tensor<4xf32>, tensor<i32>, tensor<i1>) {
 // CHECK-LABEL: @sent_constants
 // CHECK: [[TRUE:%.*]] = stablehlo.constant dense<true>
 // CHECK: [[SUM:%.*]] = "spmd.all_reduce"({{%.*}}) {axes = ["x"], kind = "sum"} : (tensor<4xf32>)
-// CHECK-NEXT: func.return [[TRUE]], [[SUM]]
+// CHECK-NEXT: sdy.return [[TRUE]], [[SUM]]
 sdy.mesh @cross = <["x"=4]>
 func.func @sent_constants() -> (tensor<i1>, tensor<4xf32>) {
-  %true = stablehlo.constant dense<true> : tensor<i1>
-  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %0 = "spmd.all_reduce"(%true) {axes = ["x"], kind = "min"} : (tensor<i1>) -> tensor<i1>
-  %1 = "spmd.all_reduce"(%one) {axes = ["x"], kind = "sum"} : (tensor<4xf32>) -> tensor<4xf32>
+  %0, %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@cross, []>, <@cross, [{}]>] manual_axes={"x"} () {
+    %true = stablehlo.constant dense<true> : tensor<i1>
+    %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %2 = "spmd.all_reduce"(%true) {axes = ["x"], kind = "min"} : (tensor<i1>) -> tensor<i1>
+    %3 = "spmd.all_reduce"(%one) {axes = ["x"], kind = "sum"} : (tensor<4xf32>) -> tensor<4xf32>
+    sdy.return %2, %3 : tensor<i1>, tensor<4xf32>
+  } : () -> (tensor<i1>, tensor<4xf32>)
   return %0, %1 : tensor<i1>, tensor<4xf32>
 }

@@ -88,7 +88,7 @@ IDIOMS = {
     ),
     "the place of the greatest over devices": (
         lambda x: x.T[0][jnp.argmax(x[:, 1])],
-        "jnp.clip(total, 0, 7)",
+        "jnp.clip(total & 2147483647, 0, 7)",
     ),
     "sums of integers": (
         lambda x: jnp.cumsum(x.astype(jnp.int32), axis=1),

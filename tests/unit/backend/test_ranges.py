@@ -27,6 +27,7 @@ def main(x: f32[16@i, 8], n: i32[]) -> f32[4@i, 8]:
         ("axis_index(i)", 'place = lax.axis_index("i")'),
         ("3 - axis_index(i)", 'place = 3 - lax.axis_index("i")'),
         ("(axis_index(i) - n) % 4", 'place = (lax.axis_index("i") - n) % 4'),
+        ("(n & 3) + axis_index(i)", 'place = (n & 3) + lax.axis_index("i")'),
         ("(axis_index(i) + 1) // 2", 'place = (lax.axis_index("i") + 1) // 2'),
         ('op("stablehlo.remainder", axis_index(i) * 3 + 1, i32(4))', '(lax.axis_index("i") * 3 + 1) % 4'),
     ],
