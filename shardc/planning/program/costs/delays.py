@@ -44,7 +44,7 @@ class Delays:
         sent, joined = (times[which, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown
         self.sent, self.moved = ways.timed(sent), ways.timed(sent + written)
-        self.joined = ways.timed(joined) if rates.torus else None
+        self.joined = ways.timed(joined) if rates.longer else None
 
     def ticks(self, sizes: Vector, sources: Numbers, targets: Numbers) -> Vector:
         """Of tensors of so many bytes, from each of some layouts to one of others, by number."""

@@ -6,7 +6,7 @@ time:
 
     f32[8192, 16384] [data, fsdp] partial(sum: model) -> [(data, fsdp), -], data = 16, fsdp = 128, model = 8
     fewest bytes    reduce-scatter, permute, all-to-all, all-gather      8.27 ms on the torus tpu-v5e
-    quickest        all-reduce, all-to-all                               0.11 ms
+    quickest        all-to-all, all-reduce                               0.11 ms
 
 Each of its collectives is a copy of its own, which is marked as one that is made at once.
 """

@@ -123,8 +123,8 @@ class Rates(Copying):
         self.tick = last.bandwidth if free else FEMTO
         flat = not inner and last.kind == "ring" and not last.latency
         byte = round(self.tick / last.bandwidth) if flat else 0
-        self.torus = any(link.kind == "torus" for link in machine.links)
-        super().__init__(mesh, byte, free, self.torus, self.tick / machine.bandwidth, lean)
+        longer = any(link.kind == "torus" for link in machine.links)
+        super().__init__(mesh, byte, free, longer, self.tick / machine.bandwidth, lean)
         self.exchanges = Exchanges(machine, mesh, self.tick, shares)
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
