@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shardc.graph.types import TensorType
-from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
+from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, merge
 from shardc.layout.difference import pieces, split
 from shardc.planning.reshard.atoms import MANY, atoms_of
 from shardc.planning.reshard.cost import ReshardCost
@@ -196,9 +196,19 @@ def _bounded(space: Space, limit: int | None, effort: int) -> Found:
 
 def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence[Axis]) -> Space:
     """The problem in numbers."""
-    differ = bool(source.unreduced and target.unreduced) and source.kind != target.kind
-    start, goal = _layout(source, atoms, not differ), _layout(target, atoms, True)
+    start, goal = _layout(source, atoms, not kinds_differ(source, target)), _layout(target, atoms, True)
     return Space(type.shape, type.numpy.itemsize, tuple(atom.size for atom in atoms), start, goal)
+
+
+def kinds_differ(source: Sharding, target: Sharding) -> bool:
+    """Whether partial results of one kind are to become those of another."""
+    return bool(source.unreduced and target.unreduced) and source.kind != target.kind
+
+
+def from_atoms(mesh: Mesh, layout: AtomLayout, atoms: Sequence[Axis], kind: str) -> Sharding:
+    """A layout of numbered atoms as a sharding, with partial results of a kind."""
+    dims = tuple(Dim(merge(atoms[a] for a in dim)) for dim in layout.dims)
+    return Sharding(mesh, dims, unreduced=merge(atoms[a] for a in layout.partial), kind=kind)
 
 
 def _layout(sharding: Sharding, atoms: Sequence[Axis], settled: bool) -> AtomLayout:
@@ -214,10 +224,8 @@ def _steps(
     """The moves as steps: neighbours of one kind joined, the last with the target as it is written."""
     steps: list[ReshardStep] = []
     for move in path:
-        dims = tuple(Dim(merge(atoms[a] for a in dim)) for dim in move.layout.dims)
-        unreduced = merge(atoms[a] for a in move.layout.partial)
         kind = target.kind if move.layout.settled and target.unreduced else source.kind
-        step = ReshardStep(move.kind, Sharding(source.mesh, dims, unreduced=unreduced, kind=kind), move.bytes)
+        step = ReshardStep(move.kind, from_atoms(source.mesh, move.layout, atoms, kind), move.bytes)
         if steps and steps[-1].kind == step.kind and step.kind in _JOINED:
             step = ReshardStep(step.kind, step.result, steps.pop().bytes + step.bytes)
         steps.append(step)

@@ -137,8 +137,13 @@ class Ways:
         steps = np.where(np.isfinite(lengths), lengths - np.where(np.isfinite(moved), moved, 0), 0)
         return moved * (self.whole // part.whole) + steps
 
+    def times(self, of: Callable[[str, Atoms], tuple[float, float, float]]) -> Matrix:
+        """Of each collective what `of` says of its kind and the atoms that it moves."""
+        each, which = self._moving
+        return np.array([of(*kind) for kind in each]).reshape(-1, 3)[which]
+
     @cached_property
-    def moving(self) -> tuple[list[tuple[str, Atoms]], Numbers]:
+    def _moving(self) -> tuple[list[tuple[str, Atoms]], Numbers]:
         """The kinds of collectives that there are, each with the atoms that it moves, and which of them each
         collective is."""
         made, count = self.collectives, len(self.space.sizes)

@@ -30,8 +30,8 @@ START = 10**3  # femtoseconds to start a collective: of equally quick plans, tha
 
 
 class Copying(ABC):
-    """A mesh on a machine of which a second has `tick` ticks. byte: the ticks of one, where bytes alone say
-    how long a collective takes; 0 where not. longer: whether a collective takes the longer of latency and
+    """A mesh on a machine. byte: the ticks of one, where bytes alone say how long a collective takes; 0 where
+    not. free: whether work takes no time. longer: whether a collective takes the longer of latency and
     bytes; else their sum. written: ticks to write a byte. lean: each copy sends the fewest bytes."""
 
     def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float, lean: bool) -> None:

@@ -23,6 +23,7 @@ from shardc.planning.program.costs.rates import GRAIN, Rates
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.runs import AxisAtoms
+from shardc.planning.reshard.space import Atoms
 from shardc.planning.solvers import Vector
 
 NEAR = 1e-9  # of the bytes: what rounding may take off
@@ -37,11 +38,13 @@ class Delays:
     def __init__(self, distances: Distances, rates: Rates, phase: Phase = BETWEEN) -> None:
         ways = distances.ways
         made, atoms = ways.collectives, distances.atoms
-        each, which = ways.moving
-        over = [(kind, tuple(axis for atom in moved for axis in atoms[atom])) for kind, moved in each]
-        times = np.array([rates.least_of(phase, *kind) for kind in over]).reshape(-1, 3)
-        self.before = ways.timed(times[which, 0])
-        sent, joined = (times[which, at] * made.edges.lengths / ways.whole for at in (1, 2))
+
+        def least(kind: str, moved: Atoms) -> tuple[float, float, float]:
+            return rates.least_of(phase, kind, tuple(axis for atom in moved for axis in atoms[atom]))
+
+        times = ways.times(least)
+        self.before = ways.timed(times[:, 0])
+        sent, joined = (times[:, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown
         self.sent, self.moved = ways.timed(sent), ways.timed(sent + written)
         self.joined = ways.timed(joined) if rates.longer else None

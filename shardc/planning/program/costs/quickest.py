@@ -20,10 +20,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from shardc.graph import TensorType
-from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared
+from shardc.layout import Axis, Mesh, Sharding, shared
 from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.orders import Numbers
+from shardc.planning.reshard.planner import from_atoms, kinds_differ
 from shardc.planning.reshard.runs import alone
 from shardc.planning.reshard.space import Atoms
 from shardc.planning.reshard.steps import ReshardStep
@@ -48,12 +49,13 @@ class Quickest:
         if not self.known.charted:
             return
         ways = self.known.ways
-        each, which = ways.moving
-        over = [(kind, tuple(mesh.several[atom] for atom in atoms)) for kind, atoms in each]
-        found = np.array([times(*kind) for kind in over]).reshape(-1, 3)[which]
+
+        def took(kind: str, moved: Atoms) -> tuple[float, float, float]:
+            return times(kind, tuple(mesh.several[atom] for atom in moved))
+
+        found = ways.times(took)
         for moved, edges in ways.collectives.permuted(ways.found).items():
-            over = tuple(mesh.several[atom] for atom in moved)
-            found[edges] = times("collective_permute", over) if over else inf  # that changes nothing
+            found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
         self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
         self._part = ways.collectives.edges.lengths / ways.whole
         self._written = written * ways.grown
@@ -64,7 +66,7 @@ class Quickest:
         """The collectives on the quickest way of those that have even blocks; none if it takes `most` ticks
         or more, or if parts of axes or partial results of two kinds are at its ends."""
         used = {axis for layout in (source, target) for axis in layout.axes() if axis.size > 1}
-        if not self.known.charted or not used.issubset(self.mesh.several) or _kinds_differ(source, target):
+        if not self.known.charted or not used.issubset(self.mesh.several) or kinds_differ(source, target):
             return []
         start, goal = self.known.number(source), self.known.number(target)
         ways, late = self.known.ways, bool(self.known.ways.partial[goal])
@@ -101,12 +103,7 @@ class Quickest:
 
     def _layout(self, node: int, kind: str) -> Sharding:
         found = self.known.ways.found[node]
-        dims = tuple(Dim(self._axes(atoms)) for atoms in found.dims)
-        partial = self._axes(found.partial)
-        return shared(Sharding(self.mesh, dims, unreduced=partial, kind=kind if partial else "sum"))
-
-    def _axes(self, atoms: Atoms) -> tuple[Axis, ...]:
-        return merge(self.mesh.several[atom] for atom in atoms)
+        return shared(from_atoms(self.mesh, found, self.mesh.several, kind if found.partial else "sum"))
 
 
 def _way(edges: Edges, reached: Vector, start: int, goal: int) -> list[int]:
@@ -118,7 +115,3 @@ def _way(edges: Edges, reached: Vector, start: int, goal: int) -> list[int]:
         way.append(int(first + np.argmin(reached[edges.sources[here]] + edges.lengths[here])))
         at = int(edges.sources[way[-1]])
     return way[::-1]
-
-
-def _kinds_differ(source: Sharding, target: Sharding) -> bool:
-    return bool(source.unreduced and target.unreduced) and source.kind != target.kind
