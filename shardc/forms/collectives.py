@@ -8,6 +8,7 @@ block with each other masks it. Elementwise work, partial sums included, may lea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from shardc.forms.site import INDEX, local_type, offset, scalar
 from shardc.graph import TensorType, identity
 from shardc.graph.builder import Builder
 from shardc.layout import Axis, Sharding, size_of
-from shardc.layout.difference import Axes, gained, lost, pieces, split
+from shardc.layout.difference import Axes, Place, displaced, gained, lost, pieces, split
 from shardc.ops import hlo, sdy, spmd
 
 
@@ -125,33 +126,23 @@ def _collective_permute(change: LayoutChange, value: Any) -> Any:
     return change.builder.one(spmd.collective_permute.name, value, axes=axes, pairs=pairs)
 
 
+@lru_cache(maxsize=64)
 def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[int, int], ...]]:
     """The axes over which blocks change place, and (from, to) positions over them, row-major."""
-    atoms = pieces(before.mesh, (*before.axes(), *after.axes()))
-    old, new = _strides(before, atoms), _strides(after, atoms)
-    moving = tuple(atom for atom in atoms if atom in old and old[atom] != new[atom])
+    moving = displaced(before, after)
     parts = [dim.parts for dim in before.dims]  # and of `after`
-    given, wanted = (_blocks(moving, strides, parts) for strides in (old, new))
+    given, wanted = (
+        _blocks({axis: places[end] for axis, places in moving.items()}, parts) for end in (0, 1)
+    )
     order = np.argsort(wanted)
     holders: list[int] = order[np.searchsorted(wanted, given, sorter=order)].tolist()
-    return moving, tuple(enumerate(holders))
+    return (*moving,), tuple(enumerate(holders))
 
 
-def _strides(sharding: Sharding, atoms: Axes) -> dict[Axis, tuple[int, int]]:
-    """Per atom the dimension that it splits and how many blocks one position along it is."""
-    strides: dict[Axis, tuple[int, int]] = {}
-    for dim, entry in enumerate(sharding.dims):
-        axes = split(entry.axes, atoms)
-        for i, atom in enumerate(axes):
-            strides[atom] = (dim, size_of(axes[i + 1 :]))
-    return strides
-
-
-def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]], parts: Sequence[int]) -> NDArray[np.int64]:
-    """At each position over `axes`, row-major: which block is held there, of so many parts per dimension."""
+def _blocks(places: Mapping[Axis, Place], parts: Sequence[int]) -> NDArray[np.int64]:
+    """At each position over some axes, row-major: which block is held there, of so many parts per dimension."""
     numbers = np.zeros(1, np.int64)
-    for axis in axes:
-        dim, stride = strides[axis]
+    for axis, (dim, stride) in places.items():
         along = np.arange(axis.size) * stride * prod(parts[dim + 1 :])
         numbers = np.add.outer(numbers, along).ravel()
     return numbers

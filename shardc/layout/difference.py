@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, takewhile
 
-from shardc.layout.axes import Axis, merge
+from shardc.layout.axes import Axis, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Dim, Sharding, text_of
 
 Axes = tuple[Axis, ...]
+
+Place = tuple[int, int]
+"""Of an axis the dimension that it splits, and how many blocks one position along it is."""
 
 
 def lost(before: Sharding, after: Sharding) -> tuple[Axes, ...]:
@@ -64,6 +67,22 @@ def exchanged(before: Sharding, after: Sharding) -> tuple[tuple[Axes, int, int],
             params[-1][0].append(atom)
     params.sort(key=lambda param: param[1])
     return tuple((merge(moved), source, target) for moved, source, target in params)
+
+
+def displaced(before: Sharding, after: Sharding) -> dict[Axis, tuple[Place, Place]]:
+    """The axes along which a permute sends blocks, in mesh order, with their places before and after."""
+    atoms = pieces(before.mesh, (*before.axes(), *after.axes()))
+    old, new = _places(before, atoms), _places(after, atoms)
+    return {atom: (old[atom], new[atom]) for atom in atoms if atom in old and old[atom] != new[atom]}
+
+
+def _places(sharding: Sharding, atoms: Sequence[Axis]) -> dict[Axis, Place]:
+    found: dict[Axis, Place] = {}
+    for dim, entry in enumerate(sharding.dims):
+        axes = split(entry.axes, atoms)
+        for i, atom in enumerate(axes):
+            found[atom] = (dim, size_of(axes[i + 1 :]))
+    return found
 
 
 def pieces(mesh: Mesh, used: Iterable[Axis]) -> Axes:

@@ -6,8 +6,8 @@ Its accessors read attributes with a type; a missing or ill-typed one is a Shape
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
-from typing import TypeVar, cast
+from itertools import chain, combinations
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -95,8 +95,8 @@ class UntypedOp(Struct, frozen=True):
 
     def pairs(self, key: str, default: object = _REQUIRED) -> tuple[tuple[int, int], ...]:
         """A tuple of pairs of integers, as padding is."""
-        pairs = self.tuple_of(key, object, default)
-        for pair in pairs:
+        pairs = self.get(key, tuple, default)
+        for pair in () if _are_pairs(pairs) else pairs:
             match pair:
                 case (int(), int()):
                     continue
@@ -144,6 +144,13 @@ class UntypedOp(Struct, frozen=True):
                 f"needs its region {index} to return {types_text(expected)}, "
                 f"got {types_text(self.region_results[index])}"
             )
+
+
+def _are_pairs(items: tuple[Any, ...]) -> bool:
+    """Whether they are, of integers that are no booleans: seen soon, since a permute may have thousands."""
+    if {*map(type, items)} != {tuple} or {*map(len, items)} != {2}:
+        return not items
+    return {*map(type, chain.from_iterable(items))} == {int}
 
 
 Rule = Callable[[UntypedOp], Types]

@@ -11,7 +11,7 @@ from shardc.ops.untyped import Types, UntypedOp
 def _types(op: UntypedOp) -> Types:
     count = size_of(op.axes("axes"))
     pairs = op.pairs("pairs")
-    for what, ends in (("source", [pair[0] for pair in pairs]), ("target", [pair[1] for pair in pairs])):
+    for what, ends in zip(("source", "target"), zip(*pairs, strict=True), strict=False):
         if len(set(ends)) != len(ends):
             raise op.error(f"has a {what} twice in {list(pairs)}")
         if ends and not 0 <= min(ends) <= max(ends) < count:

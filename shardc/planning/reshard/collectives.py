@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 from msgspec import Struct
@@ -14,7 +15,9 @@ from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Vector
 
 KINDS = tuple(ATTRIBUTES)
-COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
+STAYS, COPY, PARTIAL = -3, -2, -1  # where atoms are that are in no dimension, or do not move
+STAGED = [KINDS.index(kind) for kind in ("all_reduce", "all_gather", "reduce_scatter")]
+"""What is done in stages where that is quicker."""
 
 
 class Collectives(Struct, frozen=True):
@@ -35,34 +38,58 @@ class Collectives(Struct, frozen=True):
 
     def moved(self, found: Sequence[AtomLayout], count: int) -> Numbers:
         """The atoms that are in another dimension afterwards, or no more in one or partial, as bits."""
+        before, after = self._where(found, count)
+        return (before != after) @ (1 << np.arange(count))
+
+    def _where(self, found: Sequence[AtomLayout], count: int) -> Iterator[Numbers]:
+        """Where the atoms are before each, and where after it."""
         where = np.full((len(found), count), COPY, dtype=np.int64)
         for number, layout in enumerate(found):
             where[number, list(layout.partial)] = PARTIAL
             for dim, atoms in enumerate(layout.dims):
                 where[number, list(atoms)] = dim
-        return (where[self.edges.sources] != where[self.edges.targets]) @ (1 << np.arange(count))
+        return (where[end] for end in (self.edges.sources, self.edges.targets))
 
-    def permuted(self, found: Sequence[AtomLayout]) -> dict[Atoms, list[int]]:
-        """The permutes, by number, by the atoms that are then in another place."""
+    def permuted(self, found: Sequence[AtomLayout], sizes: Sequence[int]) -> dict[Atoms, list[int]]:
+        """The permutes, by number, by the atoms along which blocks stand elsewhere then, where atoms have
+        these sizes."""
         permutes: dict[Atoms, list[int]] = {}
         edges: list[int] = np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist()
         for edge in edges:
             before, after = (found[int(end[edge])] for end in (self.edges.sources, self.edges.targets))
-            permutes.setdefault(_elsewhere(before, after), []).append(edge)
+            permutes.setdefault(_elsewhere(before, after, sizes), []).append(edge)
         return permutes
+
+    def unsteady(self, found: Sequence[AtomLayout], parts: Numbers, count: int) -> list[Numbers]:
+        """Those that are no linear function of their bytes, by number, together as they take as long: sums,
+        gathers and scatters over several atoms, which may be done in stages, and those that make partial
+        results, which are written. `parts`: into how many each layout splits each dimension."""
+        before, after = self._where(found, count)
+        stays, blocks = before == after, parts.prod(axis=1)
+        staged = np.isin(self.kinds, STAGED) & ((~stays).sum(axis=1) > 1)
+        which = np.flatnonzero(staged | self.unreduces)
+        ends = blocks[self.edges.sources], blocks[self.edges.targets]
+        from_to = [np.where(stays, STAYS, end) for end in (before, after)]
+        told = np.column_stack([self.kinds, *ends, self.edges.lengths, *from_to])
+        _, group = np.unique(told[which], axis=0, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        return np.split(which[order], starts[1:])
 
     def grown(self, blocks: Vector) -> Vector:
         """By how much a device's block grows, where layouts have blocks of these sizes."""
         return np.maximum(0, blocks[self.edges.targets] - blocks[self.edges.sources])
 
 
-def _elsewhere(before: AtomLayout, after: AtomLayout) -> Atoms:
-    """The atoms that have another dimension then, or others before them in it."""
-    here, there = _places(before), _places(after)
+def _elsewhere(before: AtomLayout, after: AtomLayout, sizes: Sequence[int]) -> Atoms:
+    """The atoms that have another dimension then, or other strides in it."""
+    here, there = _places(before, sizes), _places(after, sizes)
     return tuple(sorted(atom for atom in here if here[atom] != there.get(atom)))
 
 
-def _places(layout: AtomLayout) -> dict[int, tuple[int, Atoms]]:
-    """The dimension of each atom, and those before it."""
+def _places(layout: AtomLayout, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """The dimension of each atom, and how many blocks one position along it is."""
     dims = enumerate(layout.dims)
-    return {atom: (dim, atoms[:at]) for dim, atoms in dims for at, atom in enumerate(atoms)}
+    return {
+        atom: (dim, prod(sizes[a] for a in atoms[at + 1 :])) for dim, atoms in dims for at, atom in enumerate(atoms)
+    }

@@ -153,6 +153,17 @@ class Ways:
         return [(KINDS[kind >> count], moved) for kind, moved in zip(numbers, atoms, strict=True)], which
 
     @cached_property
+    def permutes(self) -> dict[Atoms, list[int]]:
+        """The permutes, by the atoms along which they send blocks."""
+        return self.collectives.permuted(self.found, self.space.sizes)
+
+    @cached_property
+    def unsteady(self) -> list[Numbers]:
+        """The collectives whose time is no linear function of their bytes, by number, together those that take
+        as long as each other."""
+        return self.collectives.unsteady(self.found, self._parts, len(self.space.sizes))
+
+    @cached_property
     def grown(self) -> Vector:
         """By how much a block grows, in parts of the tensor, of which each device holds a part of the sum."""
         made = self.collectives

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
+from math import inf
+from typing import Self
+from copy import copy as copied
 
 from shardc.analysis.phases import Context, Phase
 from shardc.graph import TensorType
@@ -24,7 +27,7 @@ from shardc.planning.reshard.copies import (
     direct,
     price,
 )
-from shardc.planning.reshard.steps import ReshardStep
+from shardc.planning.reshard.steps import FREE, ReshardStep
 
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
 
@@ -36,9 +39,15 @@ class Copying(ABC):
 
     def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float, lean: bool) -> None:
         self.mesh, self.byte, self.free, self.longer, self.written = mesh, byte, free, longer, written
-        self.lean = lean
+        self.lean, self.whole = lean, False
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
+
+    def over_whole_axes(self) -> Self:
+        """The same, where changes of layout are over whole axes."""
+        other = copied(self)
+        other.whole, other._tensors = True, {}
+        return other
 
     @property
     def flat(self) -> bool:
@@ -106,8 +115,14 @@ class Copying(ABC):
     def quickest(self, rank: int, phase: Phase) -> Quickest:
         """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
+
+            def exact(type: TensorType, source: Sharding, step: ReshardStep) -> float:
+                return START * (step.kind not in FREE) + self.step(type, source, step, phase)
+
             times = partial(self.taken, phase)
-            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, self.written, self.longer)
+            self._quickest[rank, phase] = Quickest(
+                self.mesh, rank, times, exact, self.written, self.longer
+            )
         return self._quickest[rank, phase]
 
 
@@ -126,8 +141,23 @@ class _Tensor:
         """The copies one after the other that lead from one layout to another."""
         key = source, target
         if key not in self._ways:
-            self._ways[key] = self._quicker(direct(self.type, source, target, self.context.manual))
+            way = self._over_whole_axes(source, target, inf) if self.copying.whole else ()
+            if not way:
+                way = self._quicker(direct(self.type, source, target, self.context.manual))
+            self._ways[key] = way
         return self._ways[key]
+
+    def _over_whole_axes(self, source: Sharding, target: Sharding, most: float) -> Way:
+        if self.context.manual:
+            return ()
+        quickest, made, at = self.copying.quickest(self.type.rank, self.context.phase), list[MadeCopy](), source
+        for step in quickest.steps(self.type, source, target, most):
+            made += at_once(self.type, at, step)
+            at = step.result
+        if not made:
+            return ()
+        *before, (last, _, plan) = made
+        return (*before, (last, target, plan))
 
     def cost(self, copy: MadeCopy) -> tuple[int, int]:
         """Ticks and collectives of a copy."""
@@ -149,11 +179,7 @@ class _Tensor:
         if plan.cost.steps < 2 or self.context.manual or self.copying.lean:
             return way
         most = 3 * self.cost(way[0])[0] // 4
-        quickest, quicker = self.copying.quickest(self.type.rank, self.context.phase), list[MadeCopy]()
-        for step in quickest.steps(self.type, source, target, most):
-            quicker += at_once(self.type, source, step)
-            source = step.result
+        quicker = self._over_whole_axes(source, target, most)
         if not quicker or sum([self.cost(copy)[0] for copy in quicker]) > most:
             return way
-        *before, (last, _, plan) = quicker
-        return (*before, (last, target, plan))
+        return quicker

@@ -14,7 +14,7 @@ from shardc.analysis.phases import BETWEEN, Phase
 from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding, merge, size_of
-from shardc.layout.difference import gained, lost, pieces, subtract
+from shardc.layout.difference import displaced, gained, lost, pieces, subtract
 from shardc.ops import find, spmd
 from shardc.planning.machines import Combined, Exchange, Machine, Stages, Wanted, link_of, seconds
 from shardc.planning.reshard import ReshardStep
@@ -156,8 +156,10 @@ def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, 
     after = step.result
     if step.kind == "all_reduce":
         return [(0, subtract(before.unreduced, after.unreduced))]
+    if step.kind == "collective_permute":
+        return [(0, tuple(displaced(before, after)))]
     changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
-    used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
+    used = [axis for axes in changed for axis in axes]
     atoms = pieces(before.mesh, used)
     apart = step.kind in ("all_gather", "reduce_scatter")
     each = [(dim, axes) for dim, axes in enumerate(changed) if axes] if apart else []

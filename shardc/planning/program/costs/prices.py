@@ -178,10 +178,11 @@ class Prices:
             return False
         before, steps = self(type, source, target, context)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), context)
-        spend(tried(type, source, target, context.manual))
+        if not self.rates.whole:
+            spend(tried(type, source, target, context.manual))
         self.take(key, (float(ticks), collectives))
         self.direct.pop((type, context), None)
-        changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives
+        changed = abs(before - ticks) > 1e-6 * ticks or (steps != collectives and not self.rates.whole)
         self.changes += changed
         return changed
 

@@ -19,7 +19,7 @@ from math import inf
 import numpy as np
 from msgspec.structs import replace
 
-from shardc.graph import TensorType
+from shardc.graph import TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, shared
 from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import distances
@@ -28,7 +28,7 @@ from shardc.planning.reshard.planner import from_atoms, kinds_differ
 from shardc.planning.reshard.runs import alone
 from shardc.planning.reshard.space import Atoms
 from shardc.planning.reshard.steps import ReshardStep
-from shardc.planning.solvers import Edges, Vector, shortest_paths
+from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
 LITTLE = 1e-3
 """Ticks of a byte: of equally quick ways that with the fewest is taken, since on a torus small tensors take
@@ -39,13 +39,19 @@ Times = Callable[[str, tuple[Axis, ...]], tuple[float, float, float]]
 each byte where it takes the longer of the two."""
 
 
+Exact = Callable[[TensorType, Sharding, ReshardStep], float]
+"""The ticks of a collective on a tensor in a layout."""
+
+
 class Quickest:
     """The quickest ways of tensors of one rank. written: ticks to write a byte; longer: whether a collective
-    takes the longer of latency and bytes, else their sum."""
+    takes the longer of latency and bytes, else their sum; exact: what one takes that is neither."""
 
-    def __init__(self, mesh: Mesh, rank: int, times: Times, written: float, longer: bool) -> None:
+    def __init__(
+        self, mesh: Mesh, rank: int, times: Times, exact: Exact, written: float, longer: bool
+    ) -> None:
         self.known = distances(alone(mesh.several), rank)
-        self.mesh, self._longer = mesh, longer
+        self.mesh, self._longer, self._exact = mesh, longer, exact
         if not self.known.charted:
             return
         ways = self.known.ways
@@ -54,52 +60,95 @@ class Quickest:
             return times(kind, tuple(mesh.several[atom] for atom in moved))
 
         found = ways.times(took)
-        for moved, edges in ways.collectives.permuted(ways.found).items():
+        for moved, edges in ways.permutes.items():
             found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
         self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
         self._part = ways.collectives.edges.lengths / ways.whole
         self._written = written * ways.grown
-        self._edges: dict[tuple[TensorType, bool], tuple[Numbers, Edges]] = {}
-        self._reached: dict[tuple[TensorType, bool, int], Vector] = {}
+        self._kinds: dict[tuple[int, bool, bytes], int] = {}
+        self._kind_of: dict[TensorType, int] = {}
+        self._edges: dict[tuple[int, bool], tuple[Numbers, Edges]] = {}
+        self._reached: dict[tuple[int, bool], dict[int, Vector]] = {}
+
+    def number(self, layout: Sharding) -> int:
+        """That of a layout of whole axes, where ways are looked for; -1 of another."""
+        used = {axis for axis in layout.axes() if axis.size > 1}
+        whole = self.known.charted and used.issubset(self.mesh.several)
+        return self.known.number(layout) if whole else -1
+
+    def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> Vector:
+        """What the quickest ways take from each of some layouts to one of others, by number; infinite where
+        there is none of even blocks."""
+        found, partial = np.empty(len(sources)), self.known.ways.partial[targets]
+        for late in (False, True):
+            here = np.flatnonzero(partial == late)
+            starts, which = np.unique(sources[here], return_inverse=True)
+            if len(starts):
+                found[here] = self._from(type, late, starts)[which, targets[here]]
+        return found
 
     def steps(self, type: TensorType, source: Sharding, target: Sharding, most: float) -> list[ReshardStep]:
         """The collectives on the quickest way of those that have even blocks; none if it takes `most` ticks
         or more, or if parts of axes or partial results of two kinds are at its ends."""
-        used = {axis for layout in (source, target) for axis in layout.axes() if axis.size > 1}
-        if not self.known.charted or not used.issubset(self.mesh.several) or kinds_differ(source, target):
+        start, goal = self.number(source), self.number(target)
+        if start < 0 or goal < 0 or kinds_differ(source, target):
             return []
-        start, goal = self.known.number(source), self.known.number(target)
         ways, late = self.known.ways, bool(self.known.ways.partial[goal])
-        kept, edges = self._edges_of(type, late)
-        key = type, late, start
-        if key not in self._reached:
-            self._reached[key] = shortest_paths(len(ways.found), edges, np.array([start]))[0]
-        reached = self._reached[key]
+        reached = self._from(type, late, np.array([start]))[0]
         if reached[goal] >= most:
             return []
-        kind, bytes = source.kind if source.unreduced else target.kind, type.size * type.numpy.itemsize
+        kept, edges = self._edges_of(type, late)
+        kind = source.kind if source.unreduced else target.kind
         return [
-            ReshardStep(
-                KINDS[ways.collectives.kinds[number]],
-                self._layout(int(ways.collectives.edges.targets[number]), kind),
-                round(bytes * float(self._part[number])),
-            )
-            for number in kept[_way(edges, reached, start, goal)].tolist()
+            self._step(type, number, kind) for number in kept[_way(edges, reached, start, goal)].tolist()
         ]
 
+    def _from(self, type: TensorType, late: bool, starts: Numbers) -> Matrix:
+        """What ways take from some layouts (rows) to all; only to partial layouts, `late`, results are made
+        partial."""
+        known = self._reached.setdefault((self._kind(type), late), {})
+        begun: list[int] = starts.tolist()
+        new = [start for start in begun if start not in known]
+        if new:
+            edges = self._edges_of(type, late)[1]
+            rows = shortest_paths(len(self.known.ways.found), edges, np.array(new))
+            known.update(zip(new, rows, strict=True))
+        return np.stack([known[start] for start in begun])
+
     def _edges_of(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
-        """The collectives between layouts that divide a tensor, by number, with their ticks; only to partial
-        layouts, `late`, results are made partial."""
-        if (type, late) not in self._edges:
-            ways, bytes = self.known.ways, type.size * type.numpy.itemsize
+        """The collectives between layouts that divide a tensor, by number, with their ticks."""
+        key = self._kind(type), late
+        if key not in self._edges:
+            ways, bytes = self.known.ways, type.nbytes
             sent, joined = bytes * self._part * self._sent, bytes * self._part * self._joined
             took = np.maximum(self._before + joined, sent) if self._longer else self._before + sent
+            took += bytes * self._written
             made, even = ways.collectives, ways.evenly(type.shape)
             some = even[made.edges.sources] & even[made.edges.targets] & (late | ~made.unreduces)
-            more = bytes * (self._written + LITTLE * self._part)
-            edges = replace(made.edges, lengths=took + more).only(some)
-            self._edges[type, late] = np.flatnonzero(some), edges
-        return self._edges[type, late]
+            for alike in ways.unsteady:
+                if some[alike].any():
+                    took[alike] = self._one(type, int(alike[some[alike]][0]))
+            edges = replace(made.edges, lengths=took + LITTLE * bytes * self._part).only(some)
+            self._edges[key] = np.flatnonzero(some), edges
+        return self._edges[key]
+
+    def _kind(self, type: TensorType) -> int:
+        """The number of tensors of as many bytes that the same layouts divide, all of them in floats that are
+        rounded when they are summed, or none."""
+        if type not in self._kind_of:
+            alike = type.nbytes, is_narrow(type.dtype), self.known.ways.evenly(type.shape).tobytes()
+            self._kind_of[type] = self._kinds.setdefault(alike, len(self._kinds))
+        return self._kind_of[type]
+
+    def _one(self, type: TensorType, number: int) -> float:
+        """The ticks of one collective."""
+        source = self._layout(int(self.known.ways.collectives.edges.sources[number]), "sum")
+        return self._exact(type, source, self._step(type, number, "sum"))
+
+    def _step(self, type: TensorType, number: int, kind: str) -> ReshardStep:
+        made = self.known.ways.collectives
+        target = self._layout(int(made.edges.targets[number]), kind)
+        return ReshardStep(KINDS[made.kinds[number]], target, round(type.nbytes * float(self._part[number])))
 
     def _layout(self, node: int, kind: str) -> Sharding:
         found = self.known.ways.found[node]

@@ -74,8 +74,15 @@ def search(problem: Problem) -> None:
     if reached is not Reached.BEST:
         stays = reached is Reached.NEARLY or not problem.rates.flat
         own = SavedChoices(problem) if stays else _data_first(problem)
-        by_axis(problem)
-        settle(problem)
+        if problem.rates.flat or problem.rates.lean:
+            by_axis(problem)
+            settle(problem)
+        else:
+            rates, priced = problem.rates, problem.priced
+            problem.rates, problem.priced, problem.valued = rates.over_whole_axes(), {}, {}
+            by_axis(problem)
+            settle(problem)
+            problem.rates, problem.priced, problem.valued = rates, priced, {}
         if not takes(problem, problem.total()):
             refuse(problem, problem.total())
             own.restore()
