@@ -131,9 +131,7 @@ def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[in
     """The axes over which blocks change place, and (from, to) positions over them, row-major."""
     moving = displaced(before, after)
     parts = [dim.parts for dim in before.dims]  # and of `after`
-    given, wanted = (
-        _blocks({axis: places[end] for axis, places in moving.items()}, parts) for end in (0, 1)
-    )
+    given, wanted = (_blocks({axis: places[end] for axis, places in moving.items()}, parts) for end in (0, 1))
     order = np.argsort(wanted)
     holders: list[int] = order[np.searchsorted(wanted, given, sorter=order)].tolist()
     return (*moving,), tuple(enumerate(holders))

@@ -91,5 +91,7 @@ def _places(layout: AtomLayout, sizes: Sequence[int]) -> dict[int, tuple[int, in
     """The dimension of each atom, and how many blocks one position along it is."""
     dims = enumerate(layout.dims)
     return {
-        atom: (dim, prod(sizes[a] for a in atoms[at + 1 :])) for dim, atoms in dims for at, atom in enumerate(atoms)
+        atom: (dim, prod(sizes[a] for a in atoms[at + 1 :]))
+        for dim, atoms in dims
+        for at, atom in enumerate(atoms)
     }

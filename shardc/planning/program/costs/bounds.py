@@ -18,7 +18,6 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.program.costs.delays import Delays, WholeAxes
-from shardc.planning.program.costs.quickest import Quickest
 from shardc.planning.program.costs.rates import ONCE, Rates
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
@@ -107,9 +106,6 @@ class Bounds:
             ticks = np.maximum(ticks, tables.delays.ticks(changes.bytes, *ends))
             if not manual:  # along whose axes copies don't share work
                 ticks = np.maximum(ticks, changes.over_whole_axes())
-            if not manual and rates.whole:
-                quick = changes.quickest(rates.quickest(known.rank, tables.phase))
-                return np.where(np.isfinite(quick), quick, ticks + ONCE * tables.more()[changes.ends(WAITS)[::-1]]), count
         return ticks + ONCE * tables.more()[changes.ends(WAITS)[::-1]], count
 
 
@@ -122,7 +118,7 @@ class _Tables:
     """What is looked up for tensors of one rank in one phase."""
 
     def __init__(self, known: Distances, rates: Rates, phase: Phase) -> None:
-        self.known, self.phase = known, phase
+        self.known = known
         timed = not rates.flat and not rates.free and bool(known.atoms)
         self.delays = Delays(known, rates, phase) if timed else None
         self.whole = WholeAxes(known, rates, phase) if timed else None
@@ -156,14 +152,9 @@ class _Changes:
         facts = np.array([tables.facts(layout) for each in some for layout in each.layouts], np.int64)
         starts = np.cumsum([0, *(len(each.layouts) for each in some)])
         pairs = [(start + each.rows, start + each.columns) for start, each in zip(starts, some, strict=False)]
-        self._rows, self._columns = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
-        self._sources, self._targets = facts[self._rows], facts[self._columns]
-        self._layouts = [layout for each in some for layout in each.layouts]
+        self._sources, self._targets = (facts[np.concatenate(rows)] for rows in zip(*pairs, strict=True))
         count = [len(each.rows) for each in some]
         self.bytes = np.repeat(np.array([each.bytes for each in some]), count)
-        types = dict[TensorType, int]()
-        of = [types.setdefault(each.type, len(types)) for each in some]
-        self._types, self._type = [*types], np.repeat(np.array(of), count)
         shapes = dict[tuple[int, ...], int]()
         numbers = [shapes.setdefault(each.type.shape, len(shapes)) for each in some]
         self._shapes, self._shape = [*shapes], np.repeat(np.array(numbers), count)
@@ -171,19 +162,6 @@ class _Changes:
     def ends(self, fact: int) -> tuple[Numbers, Numbers]:
         """One thing that is known of the layouts before and after."""
         return self._sources[:, fact], self._targets[:, fact]
-
-    def quickest(self, quickest: Quickest) -> Vector:
-        """What the quickest ways over whole axes take; infinite where there is none."""
-        numbers = np.array([quickest.number(layout) for layout in self._layouts], np.int64)
-        sources, targets = numbers[self._rows], numbers[self._columns]
-        ticks = np.full(len(sources), np.inf)
-        first, second = self.ends(KIND)
-        one_kind = (first == second) | (first == 0) | (second == 0)
-        good = (sources >= 0) & (targets >= 0) & one_kind
-        for number, type in enumerate(self._types):
-            here = np.flatnonzero(good & (self._type == number))
-            ticks[here] = quickest.ticks(type, sources[here], targets[here])
-        return ticks
 
     def alike(self, ways: Ways, fact: int, which: Numbers) -> NDArray[np.bool_]:
         """Ways.alike of some of the changes, in a graph in which layouts have such numbers."""

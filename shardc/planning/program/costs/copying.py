@@ -8,10 +8,10 @@ that sends the fewest bytes, and of several copies the tree is the one that take
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy as copied
 from functools import partial
 from math import inf
 from typing import Self
-from copy import copy as copied
 
 from shardc.analysis.phases import Context, Phase
 from shardc.graph import TensorType
@@ -120,9 +120,7 @@ class Copying(ABC):
                 return START * (step.kind not in FREE) + self.step(type, source, step, phase)
 
             times = partial(self.taken, phase)
-            self._quickest[rank, phase] = Quickest(
-                self.mesh, rank, times, exact, self.written, self.longer
-            )
+            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.written, self.longer)
         return self._quickest[rank, phase]
 
 
@@ -150,7 +148,11 @@ class _Tensor:
     def _over_whole_axes(self, source: Sharding, target: Sharding, most: float) -> Way:
         if self.context.manual:
             return ()
-        quickest, made, at = self.copying.quickest(self.type.rank, self.context.phase), list[MadeCopy](), source
+        quickest, made, at = (
+            self.copying.quickest(self.type.rank, self.context.phase),
+            list[MadeCopy](),
+            source,
+        )
         for step in quickest.steps(self.type, source, target, most):
             made += at_once(self.type, at, step)
             at = step.result

@@ -16,6 +16,7 @@ from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.effort import spend
 from shardc.planning.program.costs.bounds import Asked, Bounds
+from shardc.planning.program.costs.over_whole_axes import OverWholeAxes
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.copies import tried
@@ -65,7 +66,7 @@ class Prices:
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
-        self.bounds = Bounds(atoms, rates)
+        self.bounds = OverWholeAxes(atoms, rates) if rates.whole else Bounds(atoms, rates)
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, Context], list[Key]] = {}
         self.direct: dict[tuple[TensorType, Context], dict[object, Arcs]] = {}

@@ -76,16 +76,18 @@ class Quickest:
         whole = self.known.charted and used.issubset(self.mesh.several)
         return self.known.number(layout) if whole else -1
 
-    def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> Vector:
-        """What the quickest ways take from each of some layouts to one of others, by number; infinite where
-        there is none of even blocks."""
-        found, partial = np.empty(len(sources)), self.known.ways.partial[targets]
+    def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> tuple[Vector, Vector]:
+        """What the quickest ways take from each of some layouts to one of others, by number, infinite where
+        there is none of even blocks; and 1 where something is sent."""
+        ways, found = self.known.ways, np.empty(len(sources))
+        partial = ways.partial[targets]
         for late in (False, True):
             here = np.flatnonzero(partial == late)
             starts, which = np.unique(sources[here], return_inverse=True)
             if len(starts):
                 found[here] = self._from(type, late, starts)[which, targets[here]]
-        return found
+        _, count = self.known.moved(ways.paths.pairs(sources, targets))
+        return found, np.minimum(count, 1)
 
     def steps(self, type: TensorType, source: Sharding, target: Sharding, most: float) -> list[ReshardStep]:
         """The collectives on the quickest way of those that have even blocks; none if it takes `most` ticks
@@ -93,15 +95,13 @@ class Quickest:
         start, goal = self.number(source), self.number(target)
         if start < 0 or goal < 0 or kinds_differ(source, target):
             return []
-        ways, late = self.known.ways, bool(self.known.ways.partial[goal])
+        late = bool(self.known.ways.partial[goal])
         reached = self._from(type, late, np.array([start]))[0]
         if reached[goal] >= most:
             return []
         kept, edges = self._edges_of(type, late)
         kind = source.kind if source.unreduced else target.kind
-        return [
-            self._step(type, number, kind) for number in kept[_way(edges, reached, start, goal)].tolist()
-        ]
+        return [self._step(type, number, kind) for number in kept[_way(edges, reached, start, goal)].tolist()]
 
     def _from(self, type: TensorType, late: bool, starts: Numbers) -> Matrix:
         """What ways take from some layouts (rows) to all; only to partial layouts, `late`, results are made

@@ -138,7 +138,8 @@ def _direct(net: Network, value: Going) -> Arcs:
     if value.key not in known:
         size = len(places)
         ticks, count = net.prices.table(made.type, places, made.context, made.fused)
-        direct = ~_in_two(ticks, count, value.middle)
+        # with latency collectives are part of the ticks
+        direct = ~_in_two(ticks, count if net.prices.rates.flat else np.zeros_like(count), value.middle)
         direct[np.arange(size), np.arange(size)] = False
         sources, targets = np.divmod(np.flatnonzero(direct), size)
         known[value.key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))

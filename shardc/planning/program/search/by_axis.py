@@ -8,17 +8,23 @@ still, the operations are taken in runs, half of each with the last and half wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
+from shardc.analysis.manual import AxisNames
 from shardc.layout import LayoutError
+from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import Every, every
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.solve import take_cheapest
 from shardc.planning.program.integer.solver import ITERATIONS
+from shardc.planning.program.integer.together import Groups
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
 from shardc.planning.program.search.exact import atoms_of_program, groups_of_program
+from shardc.planning.program.search.saved import SavedChoices
 
 TURNS = 4  # of each axis
 ENOUGH = 0.99  # of the time: an axis that gains less is done
@@ -32,24 +38,63 @@ RUN = 2_500  # of those that are weighed at once
 def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
-        groups, flat = groups_of_program(problem), problem.rates.flat
-        work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
-        prices, turns, idle = problem.prices(atoms_of_program(problem, groups)), groups.apart(), 0
-        now = problem.total()[0]
-        for turn in range(TURNS * len(turns)):
-            before = now
-            for inside, scope in _runs(every(problem, groups, ASSIGNMENTS, turns[turn % len(turns)])):
-                net = network(problem, inside, prices, most=work, scope=scope)
-                found = take_cheapest(net, work=work, ties=False, steps=steps)
-                if found is None:
-                    return
-                work -= found.solved
-            now = problem.total()[0]
-            idle = idle + 1 if now > ENOUGH * before else 0
-            if turn >= len(turns) - 1 and idle >= len(turns) - 1:
+        search = _Search.of(problem)
+        turns, idle = search.groups.apart(), 0
+        before, first = problem.total()[0], search.steepest(turns)
+        if first is None or problem.total()[0] > ENOUGH * before:
+            return
+        turns = (*turns[first + 1 :], *turns[: first + 1])
+        for turn in range((TURNS - 1) * len(turns)):
+            before = problem.total()[0]
+            if idle == len(turns) - 1 or not search.free(turns[turn % len(turns)]):
                 return
+            idle = idle + 1 if problem.total()[0] > ENOUGH * before else 0
     except (TooMany, LayoutError):
         return
+
+
+class _Search(Struct):
+    """A search with so many columns left for programs of so many steps."""
+
+    problem: Problem
+    groups: Groups
+    prices: Prices
+    work: int
+    steps: int
+
+    @staticmethod
+    def of(problem: Problem) -> _Search:
+        groups, flat = groups_of_program(problem), problem.rates.flat
+        work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
+        return _Search(problem, groups, problem.prices(atoms_of_program(problem, groups)), work, steps)
+
+    def free(self, axes: AxisNames) -> bool:
+        """Take the best plan that differs from the one at hand along some axes; whether all was solved."""
+        for inside, scope in _runs(every(self.problem, self.groups, ASSIGNMENTS, axes)):
+            net = network(self.problem, inside, self.prices, most=self.work, scope=scope)
+            found = take_cheapest(net, work=self.work, ties=False, steps=self.steps)
+            if found is None:
+                return False
+            self.work -= found.solved
+        return True
+
+    def steepest(self, turns: Sequence[AxisNames]) -> int | None:
+        """Take the best of the plans that differ from the one at hand along some axes each, and say along
+        which; None if not all was solved."""
+        begun = best = SavedChoices(self.problem)
+        first = 0
+        for number, axes in enumerate(turns):
+            begun.restore()
+            done, found = self.free(axes), SavedChoices(self.problem)
+            if found.cost < best.cost:
+                best, first = found, number
+            if not done:
+                break
+        else:
+            best.restore()
+            return first
+        best.restore()
+        return None
 
 
 def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:

@@ -12,10 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from shardc.forms.choice import Choice
-from shardc.layout import Sharding
 from shardc.planning.program.problem.problem import Problem
-from shardc.planning.program.problem.variables import Variable
 from shardc.planning.program.search.by_axis import ENOUGH, by_axis
 from shardc.planning.program.search.data_first import data_before_state
 from shardc.planning.program.search.descent import follow, settle
@@ -23,6 +20,7 @@ from shardc.planning.program.search.exact import Reached, perfect
 from shardc.planning.program.search.open_results import argument_layouts, split_results
 from shardc.planning.program.search.preference import better, refuse, takes, worth
 from shardc.planning.program.search.repeats import repeats_of
+from shardc.planning.program.search.saved import SavedChoices
 
 
 def improve(problem: Problem) -> None:
@@ -145,18 +143,3 @@ def _data_first(problem: Problem) -> SavedChoices:
     if problem.modest is not None and better(problem, problem.modest, found):
         problem.modest = found
     return SavedChoices(problem)
-
-
-class SavedChoices:
-    """All choices of a problem, to come back to."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.cost, self.proof = problem, problem.total(), problem.proof
-        self.choices: dict[Variable, Choice] = {v: v.choice for v in problem.variables}
-        self.arguments: dict[int, tuple[Sharding, int]] = dict(problem.arguments)
-
-    def restore(self) -> None:
-        """Make the choices the current ones again."""
-        self.problem.arguments, self.problem.proof = dict(self.arguments), self.proof
-        for variable, choice in self.choices.items():
-            variable.choice = choice
