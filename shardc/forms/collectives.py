@@ -138,7 +138,7 @@ def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[in
 
 
 def _blocks(places: Mapping[Axis, Place], parts: Sequence[int]) -> NDArray[np.int64]:
-    """At each position over some axes, row-major: which block is held there, of so many parts per dimension."""
+    """At each position over some axes, row-major: which block is held there, of so many per dimension."""
     numbers = np.zeros(1, np.int64)
     for axis, (dim, stride) in places.items():
         along = np.arange(axis.size) * stride * prod(parts[dim + 1 :])

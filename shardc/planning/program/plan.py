@@ -226,16 +226,16 @@ class Planner:
         alike: Mapping[int, Hashable] | None = None,
         lean: bool = False,
     ) -> None:
-        self.alike, self.lean = alike, lean
+        self.alike = alike
         self.graph, self.function, self.split_results = graph, function or graph.main, split_results
-        self.mesh, self.machine = mesh or mesh_of(graph), machine or load(DEFAULT)
+        self._rates = Rates(machine or load(DEFAULT), mesh or mesh_of(graph), lean=lean)
         self._said = f"{function and function.name} {mesh} {split_results} {lean}"
         self._begun: Begun | None = None
 
     def plan(self, counted: tuple[Counted, ...]) -> Plan:
         """The plan for what is counted on."""
         *after, last = counted
-        rates = Rates(self.machine, self.mesh, last.shares, self.lean)
+        rates = self._rates.sharing(last.shares)
         if self._begun is None:
             problem = setup(self.graph, self.function, rates, self.alike)
             self._begun = Begun.of(self.function, problem)
@@ -263,8 +263,7 @@ def _look(problem: Problem, said: str, counted: Counted, after: tuple[Counted, .
 def _begin(said: str, after: tuple[Counted, ...], problem: Problem) -> None:
     """Take the last of some plans."""
     *before, last = after
-    rates = Rates(problem.rates.machine, problem.mesh, last.shares, problem.rates.lean)
-    _look(other := _again(problem, rates), said, last, tuple(before))
+    _look(other := _again(problem, problem.rates.sharing(last.shares)), said, last, tuple(before))
     problem.arguments = other.arguments
     _know(problem, other)
 

@@ -49,6 +49,12 @@ class Copying(ABC):
         other.whole, other._tensors = True, {}
         return other
 
+    def anew(self) -> Self:
+        """The same, of which nothing is known that depends on what collectives take."""
+        other = copied(self)
+        other._tensors, other._quickest = {}, {}
+        return other
+
     @property
     def flat(self) -> bool:
         """Whether bytes alone say how long a collective takes."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from shardc.analysis.phases import BETWEEN, Phase
 from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
-from shardc.layout import Axis, Mesh, Sharding, merge, size_of
+from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.layout.difference import displaced, gained, lost, pieces, subtract
 from shardc.ops import find, spmd
-from shardc.planning.machines import Combined, Exchange, Machine, Stages, Wanted, link_of, seconds
+from shardc.planning.machines import Combined, Exchange, Stages, Wanted, link_of, seconds
 from shardc.planning.reshard import ReshardStep
 
 _COLLECTIVES = (
@@ -47,13 +47,12 @@ class Least(NamedTuple):
 
 class Exchanges:
     """Ticks on a machine, of which a second has `tick`. `shares` say which collectives pay a part of their
-    latency."""
+    latency. Collectives are in `stages` where that is quicker, and `bare` if all of them took no longer than
+    their bytes."""
 
-    def __init__(self, machine: Machine, mesh: Mesh, tick: float, shares: Sequence[Combined] = ()) -> None:
-        self.tick = tick
+    def __init__(self, stages: Stages, bare: Stages, tick: float, shares: Sequence[Combined] = ()) -> None:
+        self.stages, self.bare, self.tick = stages, bare, tick
         self.shares = {(each.title, each.axes, each.phase): each.part for each in shares}
-        self.stages, self.bare = Stages(machine, mesh), Stages(machine.without_latency, mesh)
-        """How collectives are quickest, and how they were if all of them took no longer than their bytes."""
         self._times: dict[tuple[Wanted | Exchange, Phase], int] = {}
 
     def of_form(self, each: FormCollective) -> int:

@@ -24,7 +24,7 @@ from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
-from shardc.planning.machines import Combined, Machine
+from shardc.planning.machines import Combined, Machine, Stages
 from shardc.planning.program.costs.copying import START, Copying
 from shardc.planning.program.costs.exchanges import Exchanges, Least
 from shardc.planning.program.costs.fusion import Traffic, moved
@@ -125,13 +125,22 @@ class Rates(Copying):
         byte = round(self.tick / last.bandwidth) if flat else 0
         longer = any(link.kind == "torus" for link in machine.links)
         super().__init__(mesh, byte, free, longer, self.tick / machine.bandwidth, lean)
-        self.exchanges = Exchanges(machine, mesh, self.tick, shares)
+        stages = Stages(machine, mesh), Stages(machine.without_latency, mesh)
+        self.exchanges = Exchanges(*stages, self.tick, shares)
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
         self._collectives: dict[tuple[str, tuple[Axis, ...], Phase], Least] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
+
+    def sharing(self, shares: tuple[Combined, ...]) -> Rates:
+        """The same machine where other collectives pay a part of their latency."""
+        other = self.anew()
+        other.combined, other._collectives = shares, {}
+        other.exchanges = Exchanges(self.exchanges.stages, self.exchanges.bare, self.tick, shares)
+        other.least = other._fastest()
+        return other
 
     def at_least(self, type: TensorType, given: Sharding, needs: Sequence[Sharding]) -> float:
         """Ticks that making these copies of a value takes no less than, seen without a search."""

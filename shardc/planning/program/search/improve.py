@@ -72,15 +72,9 @@ def search(problem: Problem) -> None:
     if reached is not Reached.BEST:
         stays = reached is Reached.NEARLY or not problem.rates.flat
         own = SavedChoices(problem) if stays else _data_first(problem)
-        if problem.rates.flat or problem.rates.lean:
+        with _over_whole_axes(problem):
             by_axis(problem)
             settle(problem)
-        else:
-            rates, priced = problem.rates, problem.priced
-            problem.rates, problem.priced, problem.valued = rates.over_whole_axes(), {}, {}
-            by_axis(problem)
-            settle(problem)
-            problem.rates, problem.priced, problem.valued = rates, priced, {}
         if not takes(problem, problem.total()):
             refuse(problem, problem.total())
             own.restore()
@@ -100,6 +94,18 @@ def _dearer(problem: Problem) -> bool:
     of a value are made that send the least, which with latency are not those that take the least time."""
     latency, proof = not problem.rates.flat, problem.proof
     return latency and proof is not None and proof.ticks < ENOUGH * problem.total()[0]
+
+
+@contextmanager
+def _over_whole_axes(problem: Problem) -> Generator[None]:
+    """With latency changes of layout are those over whole axes: what these take is known without a search."""
+    rates, priced = problem.rates, problem.priced
+    if rates.flat or rates.lean:
+        yield
+        return
+    problem.rates, problem.priced, problem.valued = rates.over_whole_axes(), {}, {}
+    yield
+    problem.rates, problem.priced, problem.valued = rates, priced, {}
 
 
 @contextmanager
