@@ -159,8 +159,8 @@ class Ways:
 
     @cached_property
     def unsteady(self) -> list[Numbers]:
-        """The collectives whose time is no linear function of their bytes, by number, together those that take
-        as long as each other."""
+        """The collectives whose time is no linear function of their bytes, by number, together those that
+        take as long as each other."""
         return self.collectives.unsteady(self.found, self._parts, len(self.space.sizes))
 
     @cached_property

@@ -158,7 +158,7 @@ def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, 
     if step.kind == "collective_permute":
         return [(0, tuple(displaced(before, after)))]
     changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
-    used = [axis for axes in changed for axis in axes]
+    used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
     atoms = pieces(before.mesh, used)
     apart = step.kind in ("all_gather", "reduce_scatter")
     each = [(dim, axes) for dim, axes in enumerate(changed) if axes] if apart else []

@@ -18,8 +18,8 @@ from shardc.planning.reshard.runs import AxisAtoms
 
 
 class OverWholeAxes:
-    """The quickest ways over whole axes; as Bounds what they take at least where parts of axes are in layouts,
-    blocks are uneven, or what surrounds them is written for some axes."""
+    """The quickest ways over whole axes; where layouts have parts of axes, blocks are uneven, or what
+    surrounds them is written for some axes, what they take at least, as Bounds."""
 
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.rates, self._bounds = rates, Bounds(atoms, rates)
