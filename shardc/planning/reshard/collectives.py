@@ -55,22 +55,26 @@ class Collectives(Struct, frozen=True):
         these sizes."""
         permutes: dict[Atoms, list[int]] = {}
         edges: list[int] = np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist()
+        places = [_places(layout, sizes) for layout in found]
+        sources, targets = self.edges.sources.tolist(), self.edges.targets.tolist()
         for edge in edges:
-            before, after = (found[int(end[edge])] for end in (self.edges.sources, self.edges.targets))
-            permutes.setdefault(_elsewhere(before, after, sizes), []).append(edge)
+            here, there = places[sources[edge]], places[targets[edge]]
+            moved = tuple(atom for atom, place in here.items() if place != there.get(atom))
+            permutes.setdefault(moved, []).append(edge)
         return permutes
 
     def unsteady(self, found: Sequence[AtomLayout], parts: Numbers, count: int) -> list[Numbers]:
         """Those that are no linear function of their bytes, by number, together as they take as long: sums,
         gathers and scatters over several atoms, which may be done in stages, and those that make partial
-        results, which are written. `parts`: into how many each layout splits each dimension."""
+        results, which are written. The order of dimensions does not tell them apart. `parts`: into how many
+        each layout splits each dimension."""
         before, after = self._where(found, count)
         stays, blocks = before == after, parts.prod(axis=1)
         staged = np.isin(self.kinds, STAGED) & ((~stays).sum(axis=1) > 1)
         which = np.flatnonzero(staged | self.unreduces)
         ends = blocks[self.edges.sources], blocks[self.edges.targets]
-        from_to = [np.where(stays, STAYS, end) for end in (before, after)]
-        told = np.column_stack([self.kinds, *ends, self.edges.lengths, *from_to])
+        joined = [np.where(staged[:, None], _together(end, ~stays), STAYS) for end in (before, after)]
+        told = np.column_stack([self.kinds, *ends, self.edges.lengths, *joined])
         _, group = np.unique(told[which], axis=0, return_inverse=True)
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -81,17 +85,19 @@ class Collectives(Struct, frozen=True):
         return np.maximum(0, blocks[self.edges.targets] - blocks[self.edges.sources])
 
 
-def _elsewhere(before: AtomLayout, after: AtomLayout, sizes: Sequence[int]) -> Atoms:
-    """The atoms that have another dimension then, or other strides in it."""
-    here, there = _places(before, sizes), _places(after, sizes)
-    return tuple(sorted(atom for atom in here if here[atom] != there.get(atom)))
+def _together(where: Numbers, moves: NDArray[np.bool_]) -> Numbers:
+    """For each atom that moves the first one that does so from, or to, the same place."""
+    found = np.full(where.shape, STAYS)
+    for atom in range(where.shape[1]):
+        same = (where == where[:, [atom]]) & moves & moves[:, [atom]]
+        found = np.where(same & (found == STAYS), atom, found)
+    return found
 
 
 def _places(layout: AtomLayout, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """The dimension of each atom, and how many blocks one position along it is."""
-    dims = enumerate(layout.dims)
-    return {
-        atom: (dim, prod(sizes[a] for a in atoms[at + 1 :]))
-        for dim, atoms in dims
-        for at, atom in enumerate(atoms)
-    }
+    """The dimension of each atom, and how many blocks one position along it is; atoms ascending."""
+    found = dict[int, tuple[int, int]]()
+    for dim, atoms in enumerate(layout.dims):
+        for at, atom in enumerate(atoms):
+            found[atom] = dim, prod(sizes[other] for other in atoms[at + 1 :])
+    return dict(sorted(found.items()))

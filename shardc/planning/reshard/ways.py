@@ -216,7 +216,7 @@ class Ways:
         """The shortest paths over all atoms."""
         return self._either(self._steps, self.paths.orders)
 
-    def timed(self, lengths: Vector) -> Paths:
+    def timed(self, lengths: Vector) -> Either:
         """The shortest paths where collectives are so long, which do not depend on the order of dimensions.
         The same object for equal lengths.
         """
@@ -230,15 +230,16 @@ class Ways:
                 del self._timed[next(iter(self._timed))]
         return self._timed[key]
 
-    def _either(self, lengths: Vector, orders: Orders) -> Paths:
+    def _either(self, lengths: Vector, orders: Orders) -> Either:
         """The shortest paths. Only to partial layouts results may be made partial."""
         whole = np.where(self.collectives.unreduces, np.inf, lengths)
         key = _digest(whole), orders is self._dimensions
-        kept = self._kept(key, lambda: Paths(orders, partial(self._search, whole)))
-        return Either(kept, Paths(orders, partial(self._search, lengths)), self.partial)
+        kept = self._kept(key, lambda: Paths(orders, partial(self.search, whole)))
+        return Either(kept, Paths(orders, partial(self.search, lengths)), self.partial)
 
-    def _search(self, lengths: Vector, starts: Numbers) -> Matrix:
-        """The shortest paths where collectives are so long.
+    def search(self, lengths: Vector, starts: Numbers) -> Matrix:
+        """The shortest paths from some layouts (rows) to all, where collectives are so long, in whatever order
+        the dimensions are.
 
         Layouts that differ in the order of dimensions which a start does not split are equally far from it:
         one of them is looked at.

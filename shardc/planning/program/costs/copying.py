@@ -29,16 +29,17 @@ from shardc.planning.reshard.copies import (
 )
 from shardc.planning.reshard.steps import FREE, ReshardStep
 
+WORTH = 15 / 16  # of the time of the one copy that sends the fewest bytes: what others take for less
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
 
 
 class Copying(ABC):
     """A mesh on a machine. byte: the ticks of one, where bytes alone say how long a collective takes; 0 where
     not. free: whether work takes no time. longer: whether a collective takes the longer of latency and
-    bytes; else their sum. written: ticks to write a byte. lean: each copy sends the fewest bytes."""
+    bytes; else their sum. lean: each copy sends the fewest bytes."""
 
-    def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, written: float, lean: bool) -> None:
-        self.mesh, self.byte, self.free, self.longer, self.written = mesh, byte, free, longer, written
+    def __init__(self, mesh: Mesh, byte: int, free: bool, longer: bool, lean: bool) -> None:
+        self.mesh, self.byte, self.free, self.longer = mesh, byte, free, longer
         self.lean, self.whole = lean, False
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
@@ -126,7 +127,7 @@ class Copying(ABC):
                 return START * (step.kind not in FREE) + self.step(type, source, step, phase)
 
             times = partial(self.taken, phase)
-            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.written, self.longer)
+            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.longer)
         return self._quickest[rank, phase]
 
 
@@ -186,7 +187,7 @@ class _Tensor:
         ((source, target, plan),) = way
         if plan.cost.steps < 2 or self.context.manual or self.copying.lean:
             return way
-        most = 3 * self.cost(way[0])[0] // 4
+        most = WORTH * self.cost(way[0])[0]
         quicker = self._over_whole_axes(source, target, most)
         if not quicker or sum([self.cost(copy)[0] for copy in quicker]) > most:
             return way

@@ -48,5 +48,6 @@ class OverWholeAxes:
         (begin, end), (before, after) = ((each[rows], each[columns]) for each in (numbers, kinds))
         one_kind = (before == after) | (before == "") | (after == "")
         known = np.flatnonzero((begin >= 0) & (end >= 0) & one_kind)
-        ticks[known], sends[known] = quickest.ticks(asked.type, begin[known], end[known])
+        if len(known):
+            ticks[known], sends[known] = quickest.ticks(asked.type, begin[known], end[known])
         return ticks, sends

@@ -24,6 +24,7 @@ from shardc.layout import Axis, Mesh, Sharding, shared
 from shardc.planning.reshard.collectives import KINDS
 from shardc.planning.reshard.distances import distances
 from shardc.planning.reshard.orders import Numbers
+from shardc.planning.reshard.paths import Either
 from shardc.planning.reshard.planner import from_atoms, kinds_differ
 from shardc.planning.reshard.runs import alone
 from shardc.planning.reshard.space import Atoms
@@ -44,12 +45,10 @@ Exact = Callable[[TensorType, Sharding, ReshardStep], float]
 
 
 class Quickest:
-    """The quickest ways of tensors of one rank. written: ticks to write a byte; longer: whether a collective
-    takes the longer of latency and bytes, else their sum; exact: what one takes that is neither."""
+    """The quickest ways of tensors of one rank. longer: whether a collective takes the longer of latency and
+    bytes, else their sum; exact: what one takes that is neither."""
 
-    def __init__(
-        self, mesh: Mesh, rank: int, times: Times, exact: Exact, written: float, longer: bool
-    ) -> None:
+    def __init__(self, mesh: Mesh, rank: int, times: Times, exact: Exact, longer: bool) -> None:
         self.known = distances(alone(mesh.several), rank)
         self.mesh, self._longer, self._exact = mesh, longer, exact
         if not self.known.charted:
@@ -64,10 +63,11 @@ class Quickest:
             found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
         self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
         self._part = ways.collectives.edges.lengths / ways.whole
-        self._written = written * ways.grown
         self._kinds: dict[tuple[int, bool, bytes], int] = {}
         self._kind_of: dict[TensorType, int] = {}
-        self._edges: dict[tuple[int, bool], tuple[Numbers, Edges]] = {}
+        self._took: dict[int, Vector] = {}
+        self._paths: dict[int, Either] = {}
+        self._kept: dict[tuple[int, bool], tuple[Numbers, Edges]] = {}
         self._reached: dict[tuple[int, bool], dict[int, Vector]] = {}
 
     def number(self, layout: Sharding) -> int:
@@ -79,14 +79,16 @@ class Quickest:
     def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> tuple[Vector, Vector]:
         """What the quickest ways take from each of some layouts to one of others, by number, infinite where
         there is none of even blocks; and 1 where something is sent."""
-        ways, found = self.known.ways, np.empty(len(sources))
-        partial = ways.partial[targets]
+        ways = self.known.ways
+        _, count = self.known.moved(ways.paths.pairs(sources, targets))
+        if ways.is_even(type.shape):
+            return self._even(type).pairs(sources, targets), np.minimum(count, 1)
+        found, partial = np.empty(len(sources)), ways.partial[targets]
         for late in (False, True):
             here = np.flatnonzero(partial == late)
             starts, which = np.unique(sources[here], return_inverse=True)
             if len(starts):
                 found[here] = self._from(type, late, starts)[which, targets[here]]
-        _, count = self.known.moved(ways.paths.pairs(sources, targets))
         return found, np.minimum(count, 1)
 
     def steps(self, type: TensorType, source: Sharding, target: Sharding, most: float) -> list[ReshardStep]:
@@ -99,38 +101,56 @@ class Quickest:
         reached = self._from(type, late, np.array([start]))[0]
         if reached[goal] >= most:
             return []
-        kept, edges = self._edges_of(type, late)
+        kept, edges = self._edges(type, late)
         kind = source.kind if source.unreduced else target.kind
         return [self._step(type, number, kind) for number in kept[_way(edges, reached, start, goal)].tolist()]
 
     def _from(self, type: TensorType, late: bool, starts: Numbers) -> Matrix:
         """What ways take from some layouts (rows) to all; only to partial layouts, `late`, results are made
         partial."""
+        ways = self.known.ways
+        if ways.is_even(type.shape):
+            either = self._even(type)
+            return (either.every if late else either.whole).between(starts, np.arange(len(ways.found)))
         known = self._reached.setdefault((self._kind(type), late), {})
         begun: list[int] = starts.tolist()
         new = [start for start in begun if start not in known]
         if new:
-            edges = self._edges_of(type, late)[1]
-            rows = shortest_paths(len(self.known.ways.found), edges, np.array(new))
+            rows = shortest_paths(len(ways.found), self._edges(type, late)[1], np.array(new))
             known.update(zip(new, rows, strict=True))
         return np.stack([known[start] for start in begun])
 
-    def _edges_of(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
+    def _even(self, type: TensorType) -> Either:
+        """The shortest paths of a tensor that all layouts divide."""
+        kind = self._kind(type)
+        if kind not in self._paths:
+            self._paths[kind] = self.known.ways.timed(self._lengths(type))
+        return self._paths[kind]
+
+    def _edges(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
         """The collectives between layouts that divide a tensor, by number, with their ticks."""
         key = self._kind(type), late
-        if key not in self._edges:
+        if key not in self._kept:
+            made, lengths = self.known.ways.collectives, self._lengths(type)
+            some = np.isfinite(lengths) & (late | ~made.unreduces)
+            edges = replace(made.edges, lengths=lengths).only(some)
+            self._kept[key] = np.flatnonzero(some), edges
+        return self._kept[key]
+
+    def _lengths(self, type: TensorType) -> Vector:
+        """The ticks of every collective, infinite between layouts that do not divide a tensor."""
+        kind = self._kind(type)
+        if kind not in self._took:
             ways, bytes = self.known.ways, type.nbytes
             sent, joined = bytes * self._part * self._sent, bytes * self._part * self._joined
             took = np.maximum(self._before + joined, sent) if self._longer else self._before + sent
-            took += bytes * self._written
-            made, even = ways.collectives, ways.evenly(type.shape)
-            some = even[made.edges.sources] & even[made.edges.targets] & (late | ~made.unreduces)
+            even, ends = ways.evenly(type.shape), ways.collectives.edges
+            some = even[ends.sources] & even[ends.targets]
             for alike in ways.unsteady:
                 if some[alike].any():
                     took[alike] = self._one(type, int(alike[some[alike]][0]))
-            edges = replace(made.edges, lengths=took + LITTLE * bytes * self._part).only(some)
-            self._edges[key] = np.flatnonzero(some), edges
-        return self._edges[key]
+            self._took[kind] = np.where(some, took + LITTLE * bytes * self._part, inf)
+        return self._took[kind]
 
     def _kind(self, type: TensorType) -> int:
         """The number of tensors of as many bytes that the same layouts divide, all of them in floats that are

@@ -124,7 +124,7 @@ class Rates(Copying):
         flat = not inner and last.kind == "ring" and not last.latency
         byte = round(self.tick / last.bandwidth) if flat else 0
         longer = any(link.kind == "torus" for link in machine.links)
-        super().__init__(mesh, byte, free, longer, self.tick / machine.bandwidth, lean)
+        super().__init__(mesh, byte, free, longer, lean)
         stages = Stages(machine, mesh), Stages(machine.without_latency, mesh)
         self.exchanges = Exchanges(*stages, self.tick, shares)
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}

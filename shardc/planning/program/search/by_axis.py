@@ -19,7 +19,6 @@ from shardc.planning.program.integer.building import network
 from shardc.planning.program.integer.choices import Every, every
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.integer.solve import take_cheapest
-from shardc.planning.program.integer.solver import ITERATIONS
 from shardc.planning.program.integer.together import Groups
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Slot, Variable
@@ -29,9 +28,9 @@ from shardc.planning.program.search.saved import SavedChoices
 TURNS = 4  # of each axis
 ENOUGH = 0.99  # of the time: an axis that gains less is done
 WORK = 50_000  # columns of all programs: two seconds
-LATE = 125_000  # with latency, where each is solved two or three times as its prices become known
-STEPS = 40_000_000  # of one linear program, times columns, with latency: hundreds of layouts of one value
+LATE = 125_000  # with latency
 ASSIGNMENTS = 20_000  # ways to run all operations along one axis; more are not listed
+MANY = 2  # programs along each of the other axes have to be left: else the first axis is taken
 RUN = 2_500  # of those that are weighed at once
 
 
@@ -39,62 +38,59 @@ def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
         search = _Search.of(problem)
-        turns, idle = search.groups.apart(), 0
-        before, first = problem.total()[0], search.steepest(turns)
-        if first is None or problem.total()[0] > ENOUGH * before:
-            return
-        turns = (*turns[first + 1 :], *turns[: first + 1])
-        for turn in range((TURNS - 1) * len(turns)):
+        turns = search.groups.apart()
+        before, (last, idle) = problem.total()[0], search.steepest(turns)
+        gained = problem.total()[0] <= ENOUGH * before
+        idle = 0 if gained else idle
+        for turn in range(last + 1, last + 1 + (TURNS - 1) * len(turns)):
             before = problem.total()[0]
-            if idle == len(turns) - 1 or not search.free(turns[turn % len(turns)]):
+            if idle >= len(turns) - gained or not search.free(turns[turn % len(turns)]):
                 return
-            idle = idle + 1 if problem.total()[0] > ENOUGH * before else 0
+            gains = problem.total()[0] <= ENOUGH * before
+            gained, idle = gained or gains, 0 if gains else idle + 1
     except (TooMany, LayoutError):
         return
 
 
 class _Search(Struct):
-    """A search with so many columns left for programs of so many steps."""
+    """A search with so many columns left."""
 
     problem: Problem
     groups: Groups
     prices: Prices
     work: int
-    steps: int
 
     @staticmethod
     def of(problem: Problem) -> _Search:
-        groups, flat = groups_of_program(problem), problem.rates.flat
-        work, steps = (WORK, ITERATIONS) if flat else (LATE, STEPS)
-        return _Search(problem, groups, problem.prices(atoms_of_program(problem, groups)), work, steps)
+        groups, work = groups_of_program(problem), WORK if problem.rates.flat else LATE
+        return _Search(problem, groups, problem.prices(atoms_of_program(problem, groups)), work)
 
     def free(self, axes: AxisNames) -> bool:
         """Take the best plan that differs from the one at hand along some axes; whether all was solved."""
         for inside, scope in _runs(every(self.problem, self.groups, ASSIGNMENTS, axes)):
             net = network(self.problem, inside, self.prices, most=self.work, scope=scope)
-            found = take_cheapest(net, work=self.work, ties=False, steps=self.steps)
+            found = take_cheapest(net, work=self.work, ties=False)
             if found is None:
                 return False
             self.work -= found.solved
         return True
 
-    def steepest(self, turns: Sequence[AxisNames]) -> int | None:
-        """Take the best of the plans that differ from the one at hand along some axes each, and say along
-        which; None if not all was solved."""
+    def steepest(self, turns: Sequence[AxisNames]) -> tuple[int, int]:
+        """Take the best of the plans that differ from the one at hand along some axes each: along which it
+        does, and how many were looked at, since some work is left for the next ones."""
         begun = best = SavedChoices(self.problem)
-        first = 0
+        first, left = 0, self.work
         for number, axes in enumerate(turns):
             begun.restore()
             done, found = self.free(axes), SavedChoices(self.problem)
             if found.cost < best.cost:
                 best, first = found, number
             if not done:
+                self.work = 0
+            if MANY * (len(turns) - 1) * (left - self.work) > self.work:
                 break
-        else:
-            best.restore()
-            return first
         best.restore()
-        return None
+        return first, number + 1
 
 
 def _runs(choices: Every) -> Iterator[tuple[Every, list[Variable] | None]]:
