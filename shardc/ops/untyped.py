@@ -95,7 +95,7 @@ class UntypedOp(Struct, frozen=True):
 
     def pairs(self, key: str, default: object = _REQUIRED) -> tuple[tuple[int, int], ...]:
         """A tuple of pairs of integers, as padding is."""
-        pairs = self.get(key, tuple, default)
+        pairs = cast("tuple[object, ...]", self.get(key, tuple, default))
         for pair in () if _are_pairs(pairs) else pairs:
             match pair:
                 case (int(), int()):

@@ -56,9 +56,8 @@ class Collectives(Struct, frozen=True):
         permutes: dict[Atoms, list[int]] = {}
         edges: list[int] = np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist()
         places = [_places(layout, sizes) for layout in found]
-        sources, targets = self.edges.sources.tolist(), self.edges.targets.tolist()
         for edge in edges:
-            here, there = places[sources[edge]], places[targets[edge]]
+            here, there = (places[int(end[edge])] for end in (self.edges.sources, self.edges.targets))
             moved = tuple(atom for atom, place in here.items() if place != there.get(atom))
             permutes.setdefault(moved, []).append(edge)
         return permutes

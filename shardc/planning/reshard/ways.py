@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -22,6 +23,9 @@ from shardc.planning.reshard.orders import Numbers, Orders
 from shardc.planning.reshard.paths import Either, Paths
 from shardc.planning.reshard.space import AtomLayout, Atoms, Space
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it decides between equals
 
@@ -55,7 +59,8 @@ class Ways:
         self.partial = np.array([bool(at.partial) for at in found])
         orders = Orders(found, len(space.shape), space.sizes)
         self.paths = Paths(orders, self._lengths)
-        self._timed: dict[tuple[object, ...], Paths] = {}
+        self._timed: dict[bytes, Either] = {}
+        self._whole: dict[tuple[bytes, bool], Paths] = {}
         self._alike: dict[bytes, dict[int, Vector]] = {}
         self._evenly: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         self._parted: dict[int, _Folded] = {}
@@ -220,26 +225,18 @@ class Ways:
         """The shortest paths where collectives are so long, which do not depend on the order of dimensions.
         The same object for equal lengths.
         """
-        return self._kept((_digest(lengths),), lambda: self._either(lengths, self._dimensions))
-
-    def _kept(self, key: tuple[object, ...], make: Callable[[], Paths]) -> Paths:
-        """What was made for a key, if that is not long ago."""
-        if key not in self._timed:
-            self._timed[key] = make()
-            if len(self._timed) > TIMED:
-                del self._timed[next(iter(self._timed))]
-        return self._timed[key]
+        return _kept(self._timed, _digest(lengths), lambda: self._either(lengths, self._dimensions))
 
     def _either(self, lengths: Vector, orders: Orders) -> Either:
         """The shortest paths. Only to partial layouts results may be made partial."""
         whole = np.where(self.collectives.unreduces, np.inf, lengths)
         key = _digest(whole), orders is self._dimensions
-        kept = self._kept(key, lambda: Paths(orders, partial(self.search, whole)))
+        kept = _kept(self._whole, key, lambda: Paths(orders, partial(self.search, whole)))
         return Either(kept, Paths(orders, partial(self.search, lengths)), self.partial)
 
     def search(self, lengths: Vector, starts: Numbers) -> Matrix:
-        """The shortest paths from some layouts (rows) to all, where collectives are so long, in whatever order
-        the dimensions are.
+        """The shortest paths from some layouts (rows) to all, where collectives are so long in whatever order
+        dimensions are.
 
         Layouts that differ in the order of dimensions which a start does not split are equally far from it:
         one of them is looked at.
@@ -264,6 +261,15 @@ class Ways:
             some = Edges(number[edges.sources[kept]], number[edges.targets[kept]], edges.lengths[kept])
             self._parted[split] = _Folded(nodes, number, kept, some)
         return self._parted[split]
+
+
+def _kept(known: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    """What was made for a key, if that is not long ago."""
+    if key not in known:
+        known[key] = make()
+        if len(known) > TIMED:
+            del known[next(iter(known))]
+    return known[key]
 
 
 def _digest(lengths: Vector) -> bytes:

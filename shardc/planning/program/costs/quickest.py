@@ -168,7 +168,9 @@ class Quickest:
     def _step(self, type: TensorType, number: int, kind: str) -> ReshardStep:
         made = self.known.ways.collectives
         target = self._layout(int(made.edges.targets[number]), kind)
-        return ReshardStep(KINDS[made.kinds[number]], target, round(type.nbytes * float(self._part[number])))
+        return ReshardStep(
+            KINDS[int(made.kinds[number])], target, round(type.nbytes * float(self._part[number]))
+        )
 
     def _layout(self, node: int, kind: str) -> Sharding:
         found = self.known.ways.found[node]
