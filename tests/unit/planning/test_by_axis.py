@@ -11,11 +11,11 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
-from shardc.planning.program.integer import solver
 from shardc.planning.program.integer.choices import every, without
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.problem.variables import Proof
 from shardc.planning.program.search import by_axis, exact, improve
+from shardc.planning.program.search.saved import SavedChoices
 
 # the loop is cheaper where rows are exchanged for columns over y before and after it
 LOOP = """
@@ -70,23 +70,44 @@ def test_an_axis_at_a_time_is_what_finds_it(too_large, monkeypatch):
     assert planned(LOOP).total()[0] > found
 
 
-@pytest.mark.parametrize(
-    ("machine", "work", "steps"),
-    [
-        ("balanced", by_axis.WORK, solver.ITERATIONS),
-        ("h100-infiniband", by_axis.LATE, by_axis.STEPS),
-    ],
-)
-def test_with_latency_more_is_solved_in_fewer_steps(too_large, monkeypatch, machine, work, steps):
-    """What one axis's program takes to be solved again is not taken off what the next axis has."""
+@pytest.mark.parametrize(("machine", "work"), [("balanced", by_axis.WORK), ("h100-infiniband", by_axis.LATE)])
+def test_with_latency_more_is_solved(too_large, monkeypatch, machine, work):
     given, solve = [], by_axis.take_cheapest
     monkeypatch.setattr(
-        by_axis,
-        "take_cheapest",
-        lambda net, **how: given.append((how["work"], how["steps"])) or solve(net, **how),
+        by_axis, "take_cheapest", lambda net, **how: given.append(how["work"]) or solve(net, **how)
     )
     planned(LOOP, machine)
-    assert given[0] == (work, steps)
+    assert given[0] == work
+
+
+@pytest.mark.parametrize("machine", ["bytes", "h100-infiniband"])
+@pytest.mark.parametrize("text", [LOOP, STEP], ids=["a loop", "a layer"])
+def test_the_axis_that_gains_most_comes_first(too_large, monkeypatch, text, machine):
+    """Each is tried from the plan at hand; where little work is left, the first one is taken."""
+    found, given = [], by_axis.by_axis
+
+    def first(problem):
+        begun, least = SavedChoices(problem), []
+        for axes in (turns := by_axis._Search.of(problem).groups.apart()):
+            assert by_axis._Search.of(problem).free(axes)
+            least.append(problem.total())
+            begun.restore()
+        search = by_axis._Search.of(problem)
+        best, looked = search.steepest(turns)
+        found.append((problem.total(), min(begun.cost, *least), looked))
+        assert least[best] == min(least) or begun.cost <= min(least)
+        begun.restore()
+        search = by_axis._Search.of(problem)
+        search.work = 1_000
+        monkeypatch.setattr(by_axis, "MANY", 1_000)
+        assert search.steepest(turns)[1] == 1
+        monkeypatch.setattr(by_axis, "MANY", 2)
+        begun.restore()
+        given(problem)
+
+    monkeypatch.setattr(improve, "by_axis", first)
+    planned(text, machine)
+    assert found and all(total == least and looked == 2 for total, least, looked in found)
 
 
 @pytest.mark.parametrize("run", [1, 8, 60])
