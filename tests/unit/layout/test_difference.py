@@ -1,11 +1,11 @@
-"""The layout of which two layouts are slices."""
+"""What changes between two layouts, and the layout of which both are slices."""
 
 from __future__ import annotations
 
 import pytest
 
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
-from shardc.layout.difference import both_slice
+from shardc.layout.difference import both_slice, displaced
 
 MESH = Mesh("m", (("x", 4), ("y", 2)))
 
@@ -42,3 +42,20 @@ def test_parts_without_a_common_refinement():
     two, three = (Sharding(mesh, (Dim((Axis("x", size, 1),)),)) for size in (2, 3))
     with pytest.raises(LayoutError, match="no common refinement"):
         both_slice(two, three)
+
+
+def test_a_permute_sends_along_the_axes_on_which_blocks_stand_elsewhere():
+    """Not along axes that keep their dimension and stride, whatever stands before them."""
+    mesh = Mesh("m", (("x", 2), ("y", 4), ("z", 2)))
+    x, y, z = mesh.several
+
+    def layout(*dims):
+        return Sharding(mesh, tuple(map(Dim, dims)))
+
+    assert displaced(layout((x,), (y, z)), layout((x,), (z, y))) == {y: ((1, 2), (1, 1)), z: ((1, 1), (1, 4))}
+    assert [*displaced(layout((x, z), ()), layout((z, x), ()))] == [x, z]
+    assert [*displaced(layout((x,), (z,)), layout((z,), (x,)))] == [x, z]
+    assert [*displaced(layout((x, y, z), ()), layout((y, x, z), ()))] == [x, y]
+    high, low = Axis("y", 2), Axis("y", 2, 2)
+    assert [*displaced(layout((y,), ()), layout((low, high), ()))] == [high, low]
+    assert not displaced(layout((x,), (y,)), layout((x,), (y,)))
