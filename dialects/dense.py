@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def dense_attr(value: Dense, type: TensorType[Attribute]) -> DenseAttr:
     return DenseAttr(Literal(type, value))
 
 
+@lru_cache(maxsize=32)
 def pairs_attr(rows: tuple[tuple[int, ...], ...]) -> DenseAttr:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>` for padding, replica groups and permute pairs."""
     data = np.array(rows, np.int64).reshape(len(rows), len(rows[0]) if rows else 2)

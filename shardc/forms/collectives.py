@@ -126,7 +126,7 @@ def _collective_permute(change: LayoutChange, value: Any) -> Any:
     return change.builder.one(spmd.collective_permute.name, value, axes=axes, pairs=pairs)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[int, int], ...]]:
     """The axes over which blocks change place, and (from, to) positions over them, row-major."""
     moving = displaced(before, after)

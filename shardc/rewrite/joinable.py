@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from shardc.analysis.collectives import pairs_of
 from shardc.analysis.loops import bodies
 from shardc.analysis.phases import BEFORE, PHASES, phases
 from shardc.check.varying import VaryingTypes
@@ -47,6 +48,8 @@ class Joinable:
         self.phases = [made.get(self.nodes[place].operands[0], BEFORE) for place in used]
         self.before = needs(self.nodes)
         self.candidates: list[Candidate] = []
+        self._pairs: dict[Hashable, int] = {}
+        """Numbers of permutes' pairs, of which there may be thousands."""
         for place, bits in zip(used, needed(self.before, self.places), strict=True):
             node = self.nodes[place]
             self.candidates.append(Candidate(wanted_of(graph, node), self._kind(node), used[place], bits))
@@ -79,7 +82,8 @@ class Joinable:
     def _kind(self, node: Node) -> Hashable:
         """Equal for those that can be one, or side by side, but for their operation and axes."""
         value = node.operands[0]
-        said = tuple(map(node.attrs.get, ("kind", "invariant", "pairs", MASKED)))
+        pairs = self._pairs.setdefault(pairs_of(node), len(self._pairs))
+        said = pairs, *map(node.attrs.get, ("kind", "invariant", MASKED))
         beside = self.joint.stages is not None and node.name == spmd.all_reduce.name
         return said, self.graph.type(value).dtype, None if beside else self.alike(node)
 

@@ -157,6 +157,16 @@ def _is_ring(link: Link, mesh: Mesh, axis: Axis) -> bool:
     return link.wraparound is not None and mesh.is_full(axis) and axis.size % link.wraparound == 0
 
 
+@lru_cache(maxsize=32)
+def farthest(pairs: tuple[tuple[int, int], ...], count: int) -> tuple[tuple[int, int], ...]:
+    """Of a permute's pairs over so many positions those that say how long it takes: with the longest way
+    along a line, and around a ring."""
+    if not pairs:
+        return ()
+    ways = np.abs(np.subtract(*np.array(pairs).T))
+    return tuple(dict.fromkeys([pairs[np.argmax(ways)], pairs[np.argmax(np.minimum(ways, count - ways))]]))
+
+
 def _hops(collective: Sent, ring: bool) -> int:
     """The longest way of a permute's pairs."""
     n = collective.group

@@ -26,15 +26,16 @@ from shardc.graph import Graph, Node
 from shardc.layout import Axis, Mesh, size_of
 from shardc.ops import find, spmd
 from shardc.ops.definition import OpDef
-from shardc.planning.machines.links import Exchange, is_strided, link_of, seconds
+from shardc.planning.machines.links import Exchange, farthest, is_strided, link_of, seconds
 from shardc.planning.machines.machine import Machine
 
 Axes = tuple[Axis, ...]
 
 
 class Wanted(Struct, frozen=True):
-    """An all_reduce, all_gather or reduce_scatter of `kind` over axes, or a permute between `pairs`, of a
-    block of a shape, whose elements have `itemsize` bytes. `dim` is what is gathered or scattered."""
+    """An all_reduce, all_gather or reduce_scatter of `kind` over axes, or a permute between `pairs`, the
+    farthest of all, of a block of a shape, whose elements have `itemsize` bytes. `dim` is what is gathered or
+    scattered."""
 
     op: OpDef
     over: Axes
@@ -76,7 +77,8 @@ def wanted_of(graph: Graph, node: Node) -> Wanted:
     op, type, dim = find(node.name), graph.type(node.operands[0]), node.attrs.get("dim")
     assert op is not None and (dim is None or isinstance(dim, int))
     kind = str(node.attrs["kind"]) if "kind" in node.attrs else None
-    return Wanted(op, axes_of(node), type.shape, type.numpy.itemsize, dim, kind, pairs_of(node))
+    axes, pairs = axes_of(node), pairs_of(node)
+    return Wanted(op, axes, type.shape, type.numpy.itemsize, dim, kind, farthest(pairs, size_of(axes)))
 
 
 class Staged(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations
 
 import pytest
@@ -13,6 +14,7 @@ from shardc.ops import spmd
 from shardc.ops.definition import OpDef
 from shardc.planning.machines import Joint, Stages, Wanted, load
 from shardc.planning.machines.joint import joined
+from shardc.planning.machines.links import farthest
 
 MESH = Mesh("pod", (("data", 8),))
 OVER = (MESH.axis("data"),)
@@ -69,3 +71,20 @@ def test_the_limit_is_of_what_is_gathered() -> None:
     gathers = [wanted(spmd.all_gather, 32)] * 3
     assert Joint(MESH, load("h100-infiniband"), 2 * 8192).chosen(gathers) == [0, 1]
     assert Joint(MESH, None, 2 * 8192).chosen(gathers) == [0, 1]
+
+
+@pytest.mark.parametrize("count", [4, 7, 16])
+def test_two_pairs_say_how_long_a_permute_takes(count):
+    """On a line and on a ring the longest of all ways is one of theirs."""
+    draw = random.Random(count)
+    for _ in range(50):
+        targets = draw.sample(range(count), count)
+        pairs = tuple(enumerate(targets))[: draw.randint(1, count)]
+        few = farthest(pairs, count)
+        assert len(few) <= 2 and {*few} <= {*pairs}
+
+        def longest(some, ring):
+            return max(min(abs(a - b), count - abs(a - b)) if ring else abs(a - b) for a, b in some)
+
+        assert all(longest(few, ring) == longest(pairs, ring) for ring in (False, True))
+    assert farthest((), count) == ()
