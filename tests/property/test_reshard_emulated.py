@@ -266,3 +266,24 @@ def test_any_sizes(data):
     source = data.draw(any_sharding(mesh, len(shape)))
     target = data.draw(any_sharding(mesh, len(shape)))
     carry_out(TensorType(shape, "f32"), source, target)
+
+
+@given(st.data())
+@settings(max_examples=examples(90), deadline=None)
+def test_any_sizes_on_many_axes(data):
+    """Where axes are many, what stays in its place is taken out (planning/reshard/smaller.py)."""
+    sizes = data.draw(st.sampled_from([(2, 2, 2, 2), (2, 2, 3, 2), (2, 2, 2, 2, 2)]))
+    mesh = Mesh("m", tuple(zip("vwxyz", sizes, strict=False)))
+    shape = tuple(data.draw(st.lists(st.sampled_from([3, 6, 8, 12]), min_size=1, max_size=2)))
+    source = data.draw(any_sharding(mesh, len(shape)))
+    target = data.draw(any_sharding(mesh, len(shape)))
+    carry_out(TensorType(shape, "f32"), source, target)
+
+
+def test_blocks_of_one_axis_less_have_other_elements():
+    """12 over three axes of 2 are blocks of 2, none on the last two devices; over two of them blocks of 3."""
+    mesh = Mesh("m", tuple((name, 2) for name in "wxyz"))
+    w, x, y, _ = mesh.several
+    three, two = (Sharding(mesh, (Dim(axes),)) for axes in ((w, x, y), (w, x)))
+    carry_out(TensorType((12,), "f32"), three, two)
+    carry_out(TensorType((12,), "f32"), two, three)

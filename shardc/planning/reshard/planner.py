@@ -82,7 +82,8 @@ def plan(
             found = plan(small.type, small.source, small.target, memory_limit, idle_axes)
         except TooLittleMemory:
             raise _too_little(type, source, target, memory_limit) from None
-        return replace(found, steps=tuple(_back(small, found.steps, source, target)))
+        if all(small.tiles(type, step.result) for step in found.steps):
+            return replace(found, steps=tuple(_back(small, found.steps, source, target)))
     sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
     whole = gains = tried = 0

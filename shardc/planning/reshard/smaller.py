@@ -6,6 +6,11 @@
 x splits the same dimension before and after, with nothing before it that changes: each of its blocks is a
 tensor of its own, which lies on the other axes. y and z follow each other in both layouts. So a program has
 the same reshards, found as quickly, whether its devices are named by two axes or by five.
+
+    f32[12]  [(x, y, z)] -> [(x, y)]                    on x=2, y=2, z=2
+
+No block of (x, y) is a tensor of its own here: its 3 elements are not those of two blocks of (x, y, z), which
+has 2 on each device and none on the last two.
 """
 
 from __future__ import annotations
@@ -45,6 +50,13 @@ class Smaller(Struct, frozen=True):
             like.mesh, tuple(dims), unreduced=partial, kind=found.kind if found.unreduced else like.kind
         )
 
+    def tiles(self, whole: TensorType, found: Sharding) -> bool:
+        """Whether the blocks of a layout on the smaller mesh tile those of what stays of the tensor."""
+        dims = zip(whole.shape, self.held, found.dims, strict=True)
+        return all(
+            not held or not dim.axes or size % size_of((*held, *dim.axes)) == 0 for size, held, dim in dims
+        )
+
     def _axes(self, axes: Axes) -> Axes:
         """What axes of the smaller mesh, or parts of them, stand for."""
         return tuple(each for axis in axes for each in _part(self.runs[axis.name], axis))
@@ -82,7 +94,7 @@ def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozen
     named = {f"a{number}": tuple(run) for number, run in enumerate([*runs, *([axis] for axis in idle)])}
     small = Mesh("smaller", tuple((name, size_of(run)) for name, run in named.items()))
     stands = {run[0]: (small.axis(name), len(run)) for name, run in named.items()}
-    shape = tuple(size // size_of(axes) for size, axes in zip(type.shape, held, strict=True))
+    shape = tuple(-(-size // size_of(axes)) for size, axes in zip(type.shape, held, strict=True))
 
     def on_small(layout: Sharding, places: AtomPlaces) -> Sharding:
         dims = tuple(Dim(_as_runs(a[len(h) :], stands)) for a, h in zip(places.dims, held, strict=True))
@@ -95,11 +107,14 @@ def smaller(type: TensorType, source: Sharding, target: Sharding, manual: frozen
 
 
 def _held(size: int, before: Axes, after: Axes) -> Axes:
-    """The first axes of a dimension that stay, as far as they divide it."""
-    same = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))]
-    while size % size_of(same):
-        same.pop()
-    return tuple(same)
+    """The first axes of a dimension that stay; all or none of them where it has padding, before or after."""
+    if before != after and (size % size_of(before) or size % size_of(after)):
+        return ()
+    return tuple(one for one, _ in takewhile(_equal, zip(before, after, strict=False)))
+
+
+def _equal(pair: tuple[Axis, Axis]) -> bool:
+    return pair[0] == pair[1]
 
 
 def _alike(one: int, other: int) -> bool:

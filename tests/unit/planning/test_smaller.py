@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardc.graph import TensorType
-from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.layout import Axis, Dim, Mesh, Sharding, size_of
 from shardc.planning.reshard import planner
 from shardc.planning.reshard.planner import TooLittleMemory, plan
 from shardc.planning.reshard.smaller import smaller
@@ -47,10 +47,19 @@ def test_nothing_is_smaller_where_all_goes_its_own_way() -> None:
     assert smaller(TensorType((64, 32), "f32"), on("x", "y"), on("y", "x"), frozenset()) is None
 
 
-def test_what_stays_divides_its_dimension() -> None:
-    found = smaller(TensorType((6, 32), "f32"), on("xyz", ""), on("xy", "z"), frozenset())
+def test_what_stays_divides_its_dimension_with_what_goes() -> None:
+    found = smaller(TensorType((8, 32), "f32"), on("xyz", ""), on("xy", "z"), frozenset())
     assert found is not None
-    assert (found.type.shape, str(found.source)) == ((3, 32), "[(a0, a1), -]")
+    assert (found.type.shape, str(found.source)) == ((2, 32), "[a0, -]")
+    found = smaller(TensorType((6, 32), "f32"), on("xyz", ""), on("x", "yz"), frozenset())
+    assert found is not None
+    assert (found.type.shape, str(found.source)) == ((6, 32), "[(a0, a1), -]")
+
+
+def test_blocks_that_do_not_tile_are_no_blocks_of_what_stays() -> None:
+    """12 over x, y and z are blocks of 2, two of which are no block of 3 over x and y."""
+    found = plan(TensorType((12,), "f32"), on("xyz"), on("xy"))
+    assert [str(step.result) for step in found.steps] == ["[-]", "[(x, y)]"]
 
 
 def test_axes_of_one_device_are_told_jax_about() -> None:
@@ -86,7 +95,7 @@ def test_no_more_is_sent_than_by_a_search_over_all_axes(data: st.DataObject) -> 
         dims = ["".join(name for name in order if where[name] == dim) for dim in (0, 1)]
         return on(*dims, partial="".join(name for name in AXES if where[name] == 2))
 
-    type = TensorType((data.draw(st.sampled_from((64, 48, 7))), 64), "f32")
+    type = TensorType((data.draw(st.sampled_from((64, 48, 12, 7))), 64), "f32")
     source, target = drawn(True), drawn(False)
     whole = planner.MANY
     try:
@@ -99,3 +108,9 @@ def test_no_more_is_sent_than_by_a_search_over_all_axes(data: st.DataObject) -> 
     steps = [source, *(step.result for step in found.steps)]
     assert steps[-1] == (target if found.steps else source)
     assert all(one != other for one, other in pairwise(steps))
+    for one, other in pairwise(steps):
+        for size, before, after in zip(type.shape, one.dims, other.dims, strict=True):
+            longer, shorter = sorted((before.axes, after.axes), key=size_of, reverse=True)
+            if shorter and longer[: len(shorter)] == shorter:
+                parts = size_of(longer) // size_of(shorter)
+                assert -(-size // size_of(longer)) * parts == -(-size // size_of(shorter))
