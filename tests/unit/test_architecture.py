@@ -21,6 +21,7 @@ PACKAGES = {
 }
 
 FLOORS: tuple[tuple[str, ...], ...] = (
+    ("temporary",),
     ("diagnostics", "cache", "collector"),
     ("options", "grammar"),
     ("outcome",),
