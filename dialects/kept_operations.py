@@ -30,6 +30,7 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import SourceLoc, source_of
 from shardc.dialects.nested import ops_of
+from shardc.dialects.quick import append, made
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.graph.types import Location
 from shardc.ops import hlo
@@ -241,14 +242,9 @@ class _Reader:
     ) -> Operation:
         cls, types, properties = self.kinds[kind]
         bodies = [Region([self.block(*block) for block in region]) for region in regions]
-        op = cls.create(
-            operands=[self.values[number] for number in operands],
-            result_types=types,
-            properties=properties,
-            attributes=self.named(attributes) if attributes else {},
-            regions=bodies,
-            location=cast("Any", self.attributes[place]),
-        )
+        read = [self.values[number] for number in operands]
+        noted = self.named(attributes) if attributes else {}
+        op = made(cls, read, types, properties.copy(), noted, self.attributes[place], bodies)
         self.made(op.results, names)
         return op
 
@@ -259,7 +255,7 @@ class _Reader:
         for arg, place in zip(block.args, places, strict=True):
             cast("Any", arg).location = self.attributes[place]
         self.made(block.args, names)
-        block.add_ops(self.operations(steps))
+        append(block, self.operations(steps))
         return block
 
     def made(self, values: Sequence[SSAValue], names: Sequence[str | None]) -> None:

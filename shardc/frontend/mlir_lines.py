@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardc.diagnostics import Location
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.locations import SourceLoc
+from shardc.dialects.quick import body, made
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 
 _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
@@ -108,12 +109,14 @@ class LineReader:
         for name in names[:count]:
             if name in values or name in pending:
                 return None
-        op = template.cls.create(
-            operands=operands,
-            result_types=template.result_types,
-            properties=dict(template.properties),
-            attributes=dict(template.attributes),
-            regions=[region.clone() for region in template.regions],
+        op = made(
+            template.cls,
+            operands,
+            template.result_types,
+            dict(template.properties),
+            dict(template.attributes),
+            UNKNOWN_LOC,
+            [body(region) for region in template.regions],
         )
         results, first = op.results, 0
         for name, size in zip(names, template.results, strict=False):
