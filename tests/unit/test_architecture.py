@@ -21,7 +21,7 @@ PACKAGES = {
 }
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("temporary",),
+    ("temporary", "equal_methods"),
     ("diagnostics", "cache", "collector"),
     ("options", "grammar"),
     ("outcome",),
