@@ -27,6 +27,9 @@ from shardc.ops.custom_calls import has_rule
 _TENSORS = ("stablehlo.", "chlo.")
 """What the names of operations on tensors begin with."""
 
+_DEVICES = "spmd."
+"""What those of per-device code begin with."""
+
 
 def verify(module: ModuleOp, dynamic: bool = False) -> None:
     """Raise ShardcError, with its location, for the first operation that is wrong.
@@ -97,11 +100,15 @@ def _check_stated(op: Operation, meshes: Mapping[str, Mesh]) -> None:
 
 def _look(op: Operation) -> tuple[object, ...] | None:
     """What decides whether the operation is right; None if what is around it does too."""
-    if not op.name.startswith(_TENSORS) or not op.results:
+    around = op.name.startswith(_DEVICES)
+    if not (around or op.name.startswith(_TENSORS)) or not op.results:
         return None
     held, used = op.properties, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
     given, made = [id(value.type) for value in used], [id(result.type) for result in op.results]
     look = (type(op), *given, None, *made, *held, *map(id, held.values()))
+    if around:  # of one block all are in per-device code, or none
+        own = [(key, id(attr)) for key, attr in op.attributes.items() if not key.startswith("shardc.")]
+        return None if op.regions else (*look, *own, id(op.parent))
     if not op.regions:
         return look
     bodies = [_body(region) for region in op.regions]
