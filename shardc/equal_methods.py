@@ -21,7 +21,7 @@ def compiled_once() -> Generator[None]:
     def run(text: str, around: dict[str, Any], made: dict[str, Any]) -> None:
         code = codes.get(text)
         if code is None:
-            code = codes[text] = compile(text, "<string>", "exec")
+            code = codes[text] = compile(text, "<string>", "exec", dont_inherit=True)
         exec(code, around, made)
 
     if hasattr(dataclasses, "exec"):  # within another one
