@@ -42,10 +42,9 @@ def _made(
     text: str, options: Options, stage: str, key: tuple[str, ...] | None, proved: bool
 ) -> tuple[str, str | None]:
     """Compile, prove, and keep what came out under the key: the text, and the verdict."""
-    with compiled_once():
+    with collecting() as warnings, compiled_once():
         from shardc.cli.actions import compiled
 
-    with collecting() as warnings:
         made, verdict = compiled(text, options, stage, proved)
     pass_on(warnings)
     if key:
