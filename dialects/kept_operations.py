@@ -12,7 +12,7 @@ and a kind its name, result types and properties.
 """
 
 # pyright: reportPrivateUsage=false
-# op.operands makes an object each time, and a name's property a call
+# op.operands makes an object each time, and properties of names and types are calls
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Writer:
         regions = [[self.block(block) for block in region.blocks] for region in bodies] if bodies else []
         name, results, noted = op.name, op.results, op.attributes
         held = self.seen_of(op) if name == hlo.constant.name else op.properties
-        seen = name, *[id(value.type) for value in results], None, *held, *map(id, held.values())
+        seen = name, *[id(value._type) for value in results], None, *held, *map(id, held.values())
         known = self.seen_kinds.get(seen)
         kind = self.seen_kinds.setdefault(seen, self.kind(op, held)) if known is None else known
         attributes = (

@@ -10,6 +10,9 @@ states the type of each operand and each result in order, or one that all of the
 constant or a body, which have types too, is parsed.
 """
 
+# pyright: reportPrivateUsage=false
+# a value's type is a call
+
 from __future__ import annotations
 
 import re
@@ -103,7 +106,7 @@ class LineReader:
         operands: list[SSAValue] = []
         for index, type in zip(template.operands, template.operand_types, strict=True):
             value = _lookup(names[count + index], values)
-            if value is None or (value.type is not type and value.type != type):
+            if value is None or (value._type is not type and value._type != type):
                 return None
             operands.append(value)
         for name in names[:count]:
