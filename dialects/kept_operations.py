@@ -12,7 +12,7 @@ and a kind its name, result types and properties.
 """
 
 # pyright: reportPrivateUsage=false
-# op.operands makes an object each time, and a name's property a call
+# op.operands makes an object each time, and properties of names and types are calls
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import SourceLoc, source_of
 from shardc.dialects.nested import ops_of
+from shardc.dialects.quick import append, made
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.graph.types import Location
 from shardc.ops import hlo
@@ -96,7 +97,7 @@ class _Writer:
         regions = [[self.block(block) for block in region.blocks] for region in bodies] if bodies else []
         name, results, noted = op.name, op.results, op.attributes
         held = self.seen_of(op) if name == hlo.constant.name else op.properties
-        seen = name, *[id(value.type) for value in results], None, *held, *map(id, held.values())
+        seen = name, *[id(value._type) for value in results], None, *held, *map(id, held.values())
         known = self.seen_kinds.get(seen)
         kind = self.seen_kinds.setdefault(seen, self.kind(op, held)) if known is None else known
         attributes = (
@@ -241,14 +242,9 @@ class _Reader:
     ) -> Operation:
         cls, types, properties = self.kinds[kind]
         bodies = [Region([self.block(*block) for block in region]) for region in regions]
-        op = cls.create(
-            operands=[self.values[number] for number in operands],
-            result_types=types,
-            properties=properties,
-            attributes=self.named(attributes) if attributes else {},
-            regions=bodies,
-            location=cast("Any", self.attributes[place]),
-        )
+        read = [self.values[number] for number in operands]
+        noted = self.named(attributes) if attributes else {}
+        op = made(cls, read, types, properties.copy(), noted, self.attributes[place], bodies)
         self.made(op.results, names)
         return op
 
@@ -259,7 +255,7 @@ class _Reader:
         for arg, place in zip(block.args, places, strict=True):
             cast("Any", arg).location = self.attributes[place]
         self.made(block.args, names)
-        block.add_ops(self.operations(steps))
+        append(block, self.operations(steps))
         return block
 
     def made(self, values: Sequence[SSAValue], names: Sequence[str | None]) -> None:

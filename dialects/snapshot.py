@@ -6,6 +6,9 @@ values, types and shardings are converted once per attribute object, so equal op
 attributes (as the reader makes them) cost a dictionary look-up.
 """
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time, and properties of names and types are calls
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -123,10 +126,10 @@ class _Reader:
     def value(self, ssa: SSAValue, loc: Location, sharding: Sharding | None = None) -> int:
         values = self.graph.values
         number = len(values)
-        hint = ssa.name_hint
+        hint = ssa._name
         if hint and loc.name is None:
             loc = loc.named(hint)
-        attr = ssa.type
+        attr = ssa._type
         type = self.types.get(id(attr)) or self.type(attr)
         values.append(Value(number, type, loc, sharding))
         self.result.ssa.append(ssa)
@@ -151,7 +154,7 @@ class _Reader:
                 attrs = _from_the_front(attrs, self.type(op.operands[0].type).rank)
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
-        used = op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
+        used = op._operands
         operands = tuple([numbers[id(v)] for v in used])
         node = Node(number, name, operands, (), attrs, (), loc)
         if regions:

@@ -5,7 +5,7 @@ Equal operations are checked once: the answer is remembered by name, types and p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -86,8 +86,11 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
     """
     block = op.regions[0].block
     returned = block.last_op.operand_types if block.last_op is not None else ()
-    meshes = meshes_of(op)
-    _check_mesh(sharding_refs(op), meshes, manual)
+    meshes, seen = (
+        meshes_of(op),
+        set[tuple[int, ...]](),
+    )  # most arguments are of a few kinds, which share parts
+    _check_mesh({id(ref): ref for ref in sharding_refs(op)}.values(), meshes, manual)
     for what, types, locals_, attr in (
         ("operand", op.operand_types, block.arg_types, op.properties["in_shardings"]),
         ("result", op.result_types, returned, op.properties["out_shardings"]),
@@ -96,6 +99,9 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
         if len(types) != len(locals_):
             raise VerifyException(f"{op.name} has {len(types)} {what}s, but its body has {len(locals_)}")
         for index, (type, local, ref) in enumerate(zip(types, locals_, refs, strict=True)):
+            if (look := (id(type), id(local), id(ref))) in seen:
+                continue
+            seen.add(look)
             _check_manual_first(sharding_of(ref, meshes), manual)
             expected = _block_type(type_of(type), sharding_of(ref, meshes), manual)
             if type_of(local) != expected:
@@ -136,7 +142,7 @@ def verify_flow(op: Operation) -> None:
             raise VerifyException(f"the {what} of {op.name} are {texts[0]}, those of its body {texts[1]}")
 
 
-def _check_mesh(refs: Sequence[ShardingRef], meshes: Mapping[str, Mesh], manual: frozenset[str]) -> None:
+def _check_mesh(refs: Iterable[ShardingRef], meshes: Mapping[str, Mesh], manual: frozenset[str]) -> None:
     """All shardings of per-device code are of one mesh, which has the manual axes.
 
     A sharding on a mesh of no axes says no mesh, and code without operands and results has none to say.

@@ -1,5 +1,8 @@
 """Checks of whole modules; every error has a location."""
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time, and a value's type is a call
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -26,6 +29,9 @@ from shardc.ops.custom_calls import has_rule
 
 _TENSORS = ("stablehlo.", "chlo.")
 """What the names of operations on tensors begin with."""
+
+_DEVICES = "spmd."
+"""What those of per-device code begin with."""
 
 
 def verify(module: ModuleOp, dynamic: bool = False) -> None:
@@ -97,11 +103,15 @@ def _check_stated(op: Operation, meshes: Mapping[str, Mesh]) -> None:
 
 def _look(op: Operation) -> tuple[object, ...] | None:
     """What decides whether the operation is right; None if what is around it does too."""
-    if not op.name.startswith(_TENSORS) or not op.results:
+    around = op.name.startswith(_DEVICES)
+    if not (around or op.name.startswith(_TENSORS)) or not op.results:
         return None
-    held, used = op.properties, op._operands  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
-    given, made = [id(value.type) for value in used], [id(result.type) for result in op.results]
+    held, used = op.properties, op._operands
+    given, made = [id(value._type) for value in used], [id(result._type) for result in op.results]
     look = (type(op), *given, None, *made, *held, *map(id, held.values()))
+    if around:  # of one block all are in per-device code, or none
+        own = [(key, id(attr)) for key, attr in op.attributes.items() if not key.startswith("shardc.")]
+        return None if op.regions else (*look, *own, id(op.parent))
     if not op.regions:
         return look
     bodies = [_body(region) for region in op.regions]
@@ -116,11 +126,11 @@ def _body(region: Region) -> tuple[object, ...] | None:
     numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
     look: list[object] = [id(value.type) for value in block.args]
     for op in block.ops:
-        operands = [numbers.get(value) for value in op.operands]
+        operands = [numbers.get(value) for value in op._operands]
         if op.regions or op.attributes or None in operands or not op.name.startswith(_TENSORS):
             return None
         numbers.update((result, len(numbers)) for result in op.results)
-        types, properties = [id(result.type) for result in op.results], op.properties
+        types, properties = [id(result._type) for result in op.results], op.properties
         look.append((type(op), *operands, None, *types, *properties, *map(id, properties.values())))
     return tuple(look)
 

@@ -34,6 +34,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
+from shardc.dialects.quick import body
 from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING
@@ -195,7 +196,7 @@ class _Inliner:
             raise ShardcError(f"calls are nested more than {DEEPEST} deep: @{name} in @{here.stack[-1]}", loc)
         number = self.counts[name] = self.counts.get(name, -1) + 1
         inner = f"{here.path}/{name}#{number}" if here.path else f"{name}#{number}"
-        block = callee.body.clone().block
+        block = body(callee.body).block
         path = StringAttr(inner)
         for op in block.walk():
             op.attributes.setdefault(CALL, path)

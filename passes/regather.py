@@ -29,7 +29,6 @@ from msgspec import Struct, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.analysis.text import title
 from shardc.dialects.build import IRBuilder
@@ -39,6 +38,7 @@ from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.marks import REASON, RELEASE
 from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.unused import remove_unused
 
 GATHER = spmd.all_gather.name
 
@@ -71,7 +71,7 @@ class Regather(GraphPass):
         for copy, uses in made:
             _gather(snap, builder, copy, uses)
         if made:
-            region_dce(shared.module.body)
+            remove_unused(shared.module.body)
         return bool(made)
 
 

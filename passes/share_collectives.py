@@ -35,7 +35,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import pairs_attr
@@ -51,6 +50,7 @@ from shardc.rewrite.folding.functions import slots_of
 from shardc.rewrite.folding.numbers import is_number, rows_of
 from shardc.rewrite.folding.places import FOLDED, FUNCTIONS_TOLD_APART, TOLD_APART, Slot, places_of
 from shardc.rewrite.same_extremes import take_of_plain
+from shardc.rewrite.unused import remove_unused
 
 
 class ShareCollectives(GraphPass):
@@ -75,7 +75,7 @@ class ShareCollectives(GraphPass):
         if folded and any(kind(op.name) is not None for op in equal):
             shared.module.attributes[FUNCTIONS_TOLD_APART] = UnitAttr()
         if any(shared_pairs):
-            region_dce(body)
+            remove_unused(body)
         return changed or any(shared_pairs)
 
 

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.nested import nested
@@ -52,6 +51,7 @@ from shardc.rewrite.no_elements import of_the_others
 from shardc.rewrite.placed_sums import sum_of_placed
 from shardc.rewrite.products_of_ones import repeated_array
 from shardc.rewrite.transposed_totals import total_of_transposed
+from shardc.rewrite.unused import remove_unused
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SimplifyLocal(GraphPass):
             same = either_way(op) or sum_of_numbers(op, builder)
             if same is not None:
                 Rewriter.replace_op(op, [], [same])
-        region_dce(module.body)
+        remove_unused(module.body)
         return True
 
 

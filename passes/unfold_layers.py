@@ -33,6 +33,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.nested import nested
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.marks import LAYER, TIMES
+from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline, share_constants
 from shardc.rewrite.folding.functions import Calls, put, tell
@@ -63,11 +64,16 @@ class UnfoldLayers(GraphPass):
         from shardc.rewrite.folding.owned import put_part
         from shardc.rewrite.folding.whole import unfold
 
-        found = [unfold(shared.module, stack) for stack in reversed(stacks)]
+        found, sends = [unfold(shared.module, stack) for stack in reversed(stacks)], list[bool]()
+
+        def compiled(part: ModuleOp) -> None:
+            self._compile(part)
+            sends.extend([has(op.name, Trait.COLLECTIVE) for op in nested([part])])
+
         if has_own(shared.module):
             calls = Calls(shared.module)
             for _, holders in found:
-                put_part(shared.module, holders, calls, self._compile)
+                put_part(shared.module, holders, calls, compiled)
             put(calls, [own for owners, _ in found for own in owners])
         for name in NOTED:
             shared.module.attributes.pop(name, None)
@@ -76,7 +82,7 @@ class UnfoldLayers(GraphPass):
             op.attributes.pop(TIMES, None)
             op.attributes.pop(OWN, None)
         shared.drop()
-        if any(stack.part for stack in stacks):
+        if any(sends):
             self._share(shared)
         bodies = manual_bodies(shared.module) if self.outlines else []
         for body in bodies:

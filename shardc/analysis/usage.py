@@ -59,18 +59,18 @@ def _define(region: Region, uses: Usage) -> None:
 
 
 def _use(region: Region, uses: Usage) -> None:
+    count, user, site, here = uses.count, uses.user, uses.site, id(region)
+    last = region.nodes[-1] if region.nodes else None
     for node in reversed(region.nodes):
-        terminator = node is region.nodes[-1]
-        used = any(uses.count.get(value) for value in node.results)
-        if not terminator and not used and not has_effect(node):
+        if node is not last and count.keys().isdisjoint(node.results) and not has_effect(node):
             continue
         uses.live.add(id(node))
         for inner in node.regions:
             _use(inner, uses)
         for value in node.operands:
-            uses.count[value] = uses.count.get(value, 0) + 1
-            uses.user.setdefault(value, node)
-            uses.site[value] = id(region)
+            count[value] = count.get(value, 0) + 1
+            user.setdefault(value, node)
+            site[value] = here
 
 
 def has_effect(node: Node) -> bool:

@@ -64,7 +64,7 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
     kept = seek(module, options)
     if seen and kept:
         seen.keep(kept, reading)
-    asked = ask(module, None if proved else False, kept)
+    asked = ask(module, None if proved else False, kept, partial(read, text, options))
     local = lower(module, options, "local", kept, asked.weight)
     made = emit(local, stage, options.process_data, options.comments)
     return made, asked.answer(local, made, stage, WAY_OUT)

@@ -10,6 +10,9 @@ states the type of each operand and each result in order, or one that all of the
 constant or a body, which have types too, is parsed.
 """
 
+# pyright: reportPrivateUsage=false
+# a value's type is a call
+
 from __future__ import annotations
 
 import re
@@ -23,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardc.diagnostics import Location
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.locations import SourceLoc
+from shardc.dialects.quick import body, made
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 
 _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
@@ -102,18 +106,20 @@ class LineReader:
         operands: list[SSAValue] = []
         for index, type in zip(template.operands, template.operand_types, strict=True):
             value = _lookup(names[count + index], values)
-            if value is None or (value.type is not type and value.type != type):
+            if value is None or (value._type is not type and value._type != type):
                 return None
             operands.append(value)
         for name in names[:count]:
             if name in values or name in pending:
                 return None
-        op = template.cls.create(
-            operands=operands,
-            result_types=template.result_types,
-            properties=dict(template.properties),
-            attributes=dict(template.attributes),
-            regions=[region.clone() for region in template.regions],
+        op = made(
+            template.cls,
+            operands,
+            template.result_types,
+            dict(template.properties),
+            dict(template.attributes),
+            UNKNOWN_LOC,
+            [body(region) for region in template.regions],
         )
         results, first = op.results, 0
         for name, size in zip(names, template.results, strict=False):

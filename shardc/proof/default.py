@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from shardc.diagnostics import UNKNOWN, ShardcError
 from shardc.graph import Graph
-from shardc.proof.effort import FOUND, beyond, operations
+from shardc.proof.effort import FOUND, beyond
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
 
@@ -35,18 +35,18 @@ def proof_of(whole: Graph, local: Graph, way_out: str, most: int, few: int | Non
     return proof
 
 
-def by_command(whole: Graph, local: Graph) -> int:
+def by_command(count: int) -> int:
     """The work of a draw that is done where a command compiles: all draws take half as long as its start and
-    the operations of both programs.
+    the operations of both programs, `count` together.
     """
-    return min(LIMIT, START + EACH * operations(whole, local))
+    return min(LIMIT, START + EACH * count)
 
 
-def in_process(whole: Graph, local: Graph) -> int:
+def in_process(count: int) -> int:
     """The work of a draw that is done where a compilation is a call of Python, not a command that starts
     first: all draws take as long as compiling about half so many operations.
     """
-    return min(LIMIT, max(LEAST, EACH * operations(whole, local)))
+    return min(LIMIT, max(LEAST, EACH * count))
 
 
 def too_many(count: int) -> str | None:

@@ -10,16 +10,19 @@ is small.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from msgspec import Struct
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.sizes import has_absolute
-from shardc.diagnostics import UNKNOWN, ShardcError, warn
+from shardc.diagnostics import UNKNOWN, ShardcError, collecting, warn
 from shardc.dialects.nested import nested
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.proof import LARGE, VARIABLE, default
+from shardc.proof.effort import operations
+from shardc.proof.outlined import Outlined, outlined
 from shardc.proof.prove import prove
 from shardc.proof.report import brief, lines
 from shardc.proof.short import least_of
@@ -31,8 +34,8 @@ from shardc.rewrite.kept_program import Sought
 class Asked(Struct, frozen=True):
     """The global program, as it was before it was compiled, and whether all is to be proved.
 
-    kept: what the cache folder has of the program. weight: the least work of a draw with few of many equal
-    layers, for compiling to find.
+    seen: what was seen of it where it is not a graph yet, and `again` reads it. kept: what the cache folder
+    has of the program. weight: the least work of a draw with few of many equal layers, for compiling to find.
     """
 
     whole: Graph | None = None
@@ -40,6 +43,8 @@ class Asked(Struct, frozen=True):
     all: bool = False
     kept: Sought | None = None
     weight: Weight | None = None
+    seen: Outlined | None = None
+    again: Callable[[], ModuleOp] | None = None
 
     def answer(self, local: Graph, text: str, target: str, way_out: str | None = None) -> str | None:
         """What is claimed, in a line, or why nothing is; None if nothing was asked.
@@ -47,29 +52,49 @@ class Asked(Struct, frozen=True):
         way_out: how the command has the program without a proof; in Python an argument says so. Raises
         ShardcError where the programs differ.
         """
-        if self.whole is None:
+        if self.whole is None and self.seen is None:
             if self.kept is not None and self.said is not None:
                 self.kept.remember(LARGE, self.said)
             return self.said
-        if self.all:
-            return demand(self.whole, local, text, target)
-        most = (default.by_command if way_out else default.in_process)(self.whole, local)
-        few = self.weight and self.weight.found
-        proof = default.proof_of(self.whole, local, way_out or "prove=False gives", most, few)
-        if self.kept is not None and proof.undrawn and not _have_absolute(self.whole, local):
+        whole, few = self.whole, self.weight and self.weight.found
+        most = default.by_command if way_out else default.in_process
+        proof = self.seen.too_large(local, few, most) if self.seen is not None else None
+        if proof is None:
+            whole = self._graph()
+            if self.all:
+                return demand(whole, local, text, target)
+            count = operations(whole, local)
+            proof = default.proof_of(whole, local, way_out or "prove=False gives", most(count), few)
+        if self.kept is not None and proof.undrawn and not self._has_absolute(whole, local):
             self.kept.remember(LARGE, brief(proof))
         return brief(proof)
 
+    def _graph(self) -> Graph:
+        """The global program; reading it again has nothing to warn of that was not said."""
+        if self.whole is not None:
+            return self.whole
+        assert self.again is not None
+        with collecting():
+            return snapshot(self.again()).graph
 
-def _have_absolute(*graphs: Graph) -> bool:
-    return any(has_absolute(function.body) for graph in graphs for function in graph.functions.values())
+    def _has_absolute(self, whole: Graph | None, local: Graph) -> bool:
+        """Whether there is an absolute value in one of the programs."""
+        graphs = (local,) if whole is None else (whole, local)
+        seen = whole is None and self.seen is not None and self.seen.absolute
+        return seen or any(has_absolute(each.body) for graph in graphs for each in graph.functions.values())
 
 
-def ask(module: ModuleOp, prove: bool | None, kept: Sought | None = None) -> Asked:
+def ask(
+    module: ModuleOp,
+    prove: bool | None,
+    kept: Sought | None = None,
+    again: Callable[[], ModuleOp] | None = None,
+) -> Asked:
     """Keep a module of stage ir for a proof: of all, or with None of what is small, where VARIABLE allows.
 
     kept: what the cache folder has of the program, where a command asks; a program that is too large is so
-    whatever numbers are in it.
+    whatever numbers are in it. again: reads the module once more, where it need not be a graph before it is
+    compiled.
     """
     if prove is False or (prove is None and os.environ.get(VARIABLE) == "off"):
         return Asked()
@@ -78,7 +103,9 @@ def ask(module: ModuleOp, prove: bool | None, kept: Sought | None = None) -> Ask
         return Asked(said=known)
     said = None if prove else default.too_many(len(nested([module])))
     weight = None if said or prove else Weight(least_of)
-    return Asked(None if said else snapshot(module).graph, said, prove is True, kept, weight)
+    seen = None if said or prove or again is None else outlined(module)
+    whole = None if said or seen else snapshot(module).graph
+    return Asked(whole, said, prove is True, kept, weight, seen, again)
 
 
 def demand(whole: Graph, local: Graph, text: str, target: str) -> str:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph
 from shardc.proof.comparable import comparable, incomparable
+from shardc.proof.effort import operations
 from shardc.proof.layers import Layers, layers
 from shardc.proof.short import Large, check_few, check_least, limit_of
 from shardc.proof.values import Beyond
@@ -44,7 +45,7 @@ def prove(
     drawn = False
     try:
         if few is not None and most is not None:
-            check_few(few, whole, limit_of(whole, most))
+            check_few(few, operations(whole), limit_of(whole, most))
         built = layers(whole, local)
         found = None if built is None else _by_layers(built, whole, seed, most)
         drawn = built is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shardc.graph import Graph
 from shardc.proof.comparable import comparable
 from shardc.proof.effort import FOUND, beyond, least, operations
@@ -22,7 +24,12 @@ class Large(Exception):
 
 def limit_of(full: Graph, most: int) -> int:
     """The work that one of its draws may be, where all together may be SHORT_TIMES `most`."""
-    return SHORT_TIMES * most // (len(kinds_of(full)) + 1)
+    return limit_with(kinds_of(full), most)
+
+
+def limit_with(kinds: Sequence[str], most: int) -> int:
+    """The same of a program whose draws are of these kinds."""
+    return SHORT_TIMES * most // (len(kinds) + 1)
 
 
 def dealt_of(built: Layers | None) -> tuple[frozenset[int], frozenset[int]]:
@@ -55,8 +62,9 @@ def check_least(whole: Graph, local: Graph, full: Graph, built: Layers | None, l
         raise Large(beyond(f"{once:,} elements or more", limit))
 
 
-def check_few(work: int, full: Graph, limit: int) -> None:
-    """Raises Large where that is seen from the `work` of the programs with few of many equal layers."""
-    once = work + prepared(full)
+def check_few(work: int, count: int, limit: int) -> None:
+    """Raises Large where that is seen from the `work` of the programs with few of many equal layers, of which
+    the global one has `count` operations."""
+    once = work + FOUND * count
     if once > limit:
         raise Large(beyond(f"about {once:,} elements", limit))

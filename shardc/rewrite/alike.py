@@ -6,6 +6,9 @@
 Attributes stand in a key as numbers. Operations share most attribute objects, and each is hashed once.
 """
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time, and a value's type is a call
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -48,10 +51,11 @@ class Alike(Struct):
         """Equal for operations that do the same to values of the same types."""
         if op.regions:
             return (self.key(op, lambda _: None), *[self.number(value.type) for value in op.operands])
-        number, held, named = self.number, op.properties, self.named(op)
-        used = [value.type for value in op._operands]  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
-        made = [result.type for result in op.results]
-        noted = self._noted(op)
+        number, held = self.number, op.properties
+        named = op.name if self.named is _name else self.named(op)
+        used = [value._type for value in op._operands]
+        made = [result._type for result in op.results]
+        noted = self._noted(op) if op.attributes else None
         same = (named, *map(id, used), None, *map(id, made), *held, *map(id, held.values()), noted)
         known = self._kinds.get(same)
         if known is None:
@@ -76,7 +80,7 @@ class Alike(Struct):
         return (*keys, tuple([inside[value] for value in results]))
 
     def _key(self, op: Operation, number: Number, inside: dict[SSAValue, int]) -> Hashable:
-        used = op._operands  # pyright: ignore[reportPrivateUsage]
+        used = op._operands
         return (
             self.named(op),
             tuple([inside[v] if v in inside else (number(v),) for v in used]),

@@ -9,6 +9,9 @@ hash all of its attributes; here those are numbers (alike.py), and of what the o
 asked once.
 """
 
+# pyright: reportPrivateUsage=false
+# op.operands makes an object each time
+
 from __future__ import annotations
 
 from collections.abc import Hashable
@@ -37,7 +40,7 @@ class _Known(KnownOps):
     def _key(self, op: Operation) -> Hashable:
         if op.regions:
             return self.alike.key(op, id)
-        return (self.alike.kind(op), *map(id, op.operands))
+        return (self.alike.kind(op), *map(id, op._operands))
 
     def __getitem__(self, k: Operation) -> Operation:
         return self.ops[self._key(k)]
@@ -51,6 +54,10 @@ class _Known(KnownOps):
     def get(self, k: Operation, default: Any = None) -> Any:
         return self.ops.get(self._key(k), default)
 
+    def setdefault(self, op: Operation) -> Operation:
+        """The operation that is known and equal to one; itself if there was none."""
+        return self.ops.setdefault(self._key(op), op)
+
 
 class _Driver(CSEDriver):
     def __init__(self, alike: Alike) -> None:
@@ -58,14 +65,14 @@ class _Driver(CSEDriver):
         super().__init__(_known_ops=_Known(alike, {}))
 
     def _simplify_operation(self, op: Operation) -> None:
-        if op.regions or not _only_gives(type(op)):
+        known = self._known_ops
+        assert isinstance(known, _Known)
+        if op.regions or not only_gives(type(op)):
             super()._simplify_operation(op)
         elif not any(result.first_use for result in op.results):
             self._mark_erasure(op)
-        elif (existing := self._known_ops.get(op)) is not None:
+        elif (existing := known.setdefault(op)) is not op:
             self._replace_and_delete(op, existing)
-        else:
-            self._known_ops[op] = op
 
     def _simplify_block(self, block: Block) -> None:
         for op in block.ops:
@@ -89,7 +96,7 @@ class _Driver(CSEDriver):
 
 
 @cache
-def _only_gives(kind: type[Operation]) -> bool:
+def only_gives(kind: type[Operation]) -> bool:
     """Whether operations of a class do nothing but give their results, and are no ends of blocks."""
     effects = kind.get_traits_of_type(MemoryEffect)
     free = bool(effects) and all(isinstance(effect, NoMemoryEffect) for effect in effects)

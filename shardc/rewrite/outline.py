@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
+from shardc.dialects.quick import copied
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
@@ -125,7 +126,7 @@ class Functions(Struct, dict=True):
             arg.name_hint = hint or value.name_hint
         mapping: dict[SSAValue, SSAValue] = dict(zip(operands, body.args, strict=True))
         for op in ops:
-            clone = op.clone(mapping)
+            clone = copied(op, mapping)
             clone.attributes.pop(LAYER, None)
             if slots := own_slots(op):
                 note_slots(clone, slots)

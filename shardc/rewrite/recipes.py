@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Struct
+from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 
@@ -21,6 +22,7 @@ from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.nested import nested
+from shardc.dialects.quick import body, made
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Builder
@@ -43,18 +45,13 @@ class _Recipe(Struct, frozen=True):
 
     def make(self, operands: Sequence[SSAValue], place: Location, layer: object) -> Operation:
         """The operation; `layer`: what is noted of which it is, if that is."""
-        regions = [region.clone() for region in self.regions]
+        regions = [body(region) for region in self.regions]
         for region in regions:
             for block in region.blocks:
                 for inner in (*block.args, *block.ops):
                     locate(inner, place)
-        op = self.kind.create(
-            operands=operands,
-            result_types=self.types,
-            properties=self.properties,
-            attributes=self.attributes,
-            regions=regions,
-        )
+        properties, attributes = self.properties.copy(), self.attributes.copy()
+        op = made(self.kind, operands, self.types, properties, attributes, UNKNOWN_LOC, regions)
         if layer is not None:
             noted = integers(layer)
             for each in nested([op]):

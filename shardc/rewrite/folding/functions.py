@@ -25,6 +25,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects import quick
 from shardc.dialects.context import make_context
 from shardc.dialects.convert import python_of
 from shardc.dialects.nested import nested
@@ -225,7 +226,7 @@ def _inlined(call: CallOp, function: FuncOp) -> list[Operation]:
     block = function.body.block
     values: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
     *ops, end = block.ops
-    copies = [op.clone(values) for op in ops]
+    copies = [quick.copied(op, values) for op in ops]
     parent = call.parent
     assert parent is not None
     parent.insert_ops_before(copies, call)

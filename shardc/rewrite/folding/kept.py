@@ -100,8 +100,20 @@ class Own(Struct, frozen=True):
         numbers = sorted(
             (*slot, layer, written_number(each.data)) for (slot, layer), each in self.numbers.items()
         )
-        rows = [stack.data.get("numbers", ArrayAttr[Attribute]([])) for stack in self.notes]
-        return ("outlined", *key, digest(*passes, packed([numbers, *map(kept_attributes.written, rows)])))
+        return ("outlined", *key, digest(*passes, packed([numbers, *map(_rows, self.notes)])))
+
+
+def _rows(stack: DictionaryAttr) -> list[Any]:
+    """The numbers that layers of a stack have for themselves, slot by slot; most layers have the same one."""
+    known = dict[int, list[Any]]()
+
+    def written(number: Attribute) -> list[Any]:
+        if id(number) not in known:
+            known[id(number)] = kept_attributes.written(number)
+        return known[id(number)]
+
+    rows = cast("ArrayAttr[ArrayAttr[Attribute]]", stack.data.get("numbers", ArrayAttr([])))
+    return [[written(number) for number in row] for row in rows]
 
 
 def put(

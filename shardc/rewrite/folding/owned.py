@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from shardc.dialects import kept_operations
 from shardc.dialects.context import make_context
+from shardc.dialects.quick import copied
 from shardc.dialects.sdy import ManualComputationOp, MeshOp
 from shardc.dialects.shardings import SHARDING, attr_of
 from shardc.layout import Sharding
@@ -94,7 +95,7 @@ class _Splice:
         by_place, free = [*self.block.ops], list[Operation]()
         for op in ops:  # one of arguments and constants alone goes where the next one of others does
             latest = max([self._place(new[value]) for value in reads(op)], default=-1)
-            free.append(op.clone(new))
+            free.append(copied(op, new))
             for each in free if latest >= 0 else ():
                 self.block.insert_op_after(each, behind.get(latest, by_place[latest]))
                 self.order[each] = latest, 1

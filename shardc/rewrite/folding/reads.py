@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from shardc.dialects import quick
 from shardc.dialects.nested import nested
 
 
@@ -43,18 +44,17 @@ def copied(op: Operation, values: Sequence[SSAValue], function: type[Operation] 
     another function of them.
     """
     if op.regions:
-        copy = op.clone()
+        read = dict[SSAValue, SSAValue]()
+        if all(read.setdefault(old, new) is new for old, new in zip(reads(op), values, strict=True)):
+            return quick.copied(op, read)
+        copy = quick.copied(op, {})
         replace_reads(copy, values)
         return copy
-    copy = (function or type(op)).create(
-        operands=values,
-        result_types=[result.type for result in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-        location=op.location,
-    )
+    types = [result.type for result in op.results]
+    kind, properties, attributes = function or type(op), op.properties.copy(), op.attributes.copy()
+    copy = quick.made(kind, values, types, properties, attributes, op.location)
     for new, old in zip(copy.results, op.results, strict=True):
-        new.name_hint = old.name_hint
+        new._name = old._name
     return copy
 
 

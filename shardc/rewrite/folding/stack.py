@@ -229,7 +229,9 @@ class Finder(Struct, dict=True):
                 key = slot, operand
                 if place is None:
                     beyond.append((key, layer))
-                elif known.setdefault(key, (place[0], place[1] - layer)) != (place[0], place[1] - layer):
+                    continue
+                there, further = known.setdefault(key, (place[0], place[1] - layer))
+                if further != place[1] - layer or there != place[0]:
                     return None
         if any(key not in known or 0 <= layer + known[key][1] < count for key, layer in beyond):
             return None

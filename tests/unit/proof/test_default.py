@@ -19,7 +19,7 @@ from shardc.graph import Graph, walk
 from shardc.ops import hlo
 from shardc.passes.pipeline import run_to
 from shardc.proof import default, drawn
-from shardc.proof.effort import effort, least
+from shardc.proof.effort import effort, least, operations
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reduced import reduced
 from shardc.proof.report import brief
@@ -132,7 +132,7 @@ def test_blocks_that_a_collective_adds_are_work() -> None:
     whole = snapshot(module.clone()).graph
     run_to(make_context(), module, "local")
     local = snapshot(module).graph
-    said = brief(default.proof_of(whole, local, "--no-prove", default.by_command(whole, local)))
+    said = brief(default.proof_of(whole, local, "--no-prove", default.by_command(operations(whole, local))))
     assert said.startswith("not proved: its work is that of")
 
 
