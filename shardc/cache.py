@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-
-from shardc.temporary import fresh
 
 LIMIT = 128 * 2**20
 """Bytes of all entries together; beyond, those that were not used for longest go."""
@@ -91,7 +90,7 @@ def put(data: bytes, *key: str) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = fresh(path.parent, ".")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(data).digest() + data)

@@ -16,7 +16,6 @@ import sys
 from shardc import cache, outcome
 from shardc.cli import driver
 from shardc.diagnostics import Location, collecting, pass_on, register_source, warn
-from shardc.equal_methods import compiled_once
 from shardc.options import Options
 from shardc.proof import VARIABLE
 
@@ -42,9 +41,9 @@ def _made(
     text: str, options: Options, stage: str, key: tuple[str, ...] | None, proved: bool
 ) -> tuple[str, str | None]:
     """Compile, prove, and keep what came out under the key: the text, and the verdict."""
-    with collecting() as warnings, compiled_once():
-        from shardc.cli.actions import compiled
+    from shardc.cli.actions import compiled
 
+    with collecting() as warnings:
         made, verdict = compiled(text, options, stage, proved)
     pass_on(warnings)
     if key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.portable import is_portable, text_of
 from shardc.options import Options, SourceOptions
-from shardc.temporary import fresh
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -91,7 +91,7 @@ def write_bytes(path: str, write: Callable[[str], object]) -> None:
         if target.exists() and not target.is_file():
             write(path)
             return
-        handle, name = fresh(target.parent, f".{target.name}.", target.suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
         os.close(handle)
         try:
             write(name)

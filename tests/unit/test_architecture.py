@@ -21,7 +21,6 @@ PACKAGES = {
 }
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("temporary", "equal_methods"),
     ("diagnostics", "cache", "collector"),
     ("options", "grammar"),
     ("outcome",),
