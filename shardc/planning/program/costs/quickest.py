@@ -39,7 +39,6 @@ Times = Callable[[str, tuple[Axis, ...]], tuple[float, float, float]]
 """Of a kind of collective over some axes the ticks before its first byte, those of each byte, and those of
 each byte where it takes the longer of the two."""
 
-
 Exact = Callable[[TensorType, Sharding, ReshardStep], float]
 """The ticks of a collective on a tensor in a layout."""
 
@@ -63,12 +62,10 @@ class Quickest:
             found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
         self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
         self._part = ways.collectives.edges.lengths / ways.whole
-        self._kinds: dict[tuple[int, bool, bytes], int] = {}
-        self._kind_of: dict[TensorType, int] = {}
-        self._took: dict[int, Vector] = {}
-        self._paths: dict[int, Either] = {}
-        self._kept: dict[tuple[int, bool], tuple[Numbers, Edges]] = {}
-        self._reached: dict[tuple[int, bool], dict[int, Vector]] = {}
+        self._took: dict[_Sized, Vector] = {}
+        self._paths: dict[_Sized, Either] = {}
+        self._kept: dict[tuple[_Sized, bool], tuple[Numbers, Edges]] = {}
+        self._reached: dict[tuple[_Sized, bool], dict[int, Vector]] = {}
 
     def number(self, layout: Sharding) -> int:
         """That of a layout of whole axes, where ways are looked for; -1 of another."""
@@ -112,7 +109,7 @@ class Quickest:
         if ways.is_even(type.shape):
             either = self._even(type)
             return (either.every if late else either.whole).between(starts, np.arange(len(ways.found)))
-        known = self._reached.setdefault((self._kind(type), late), {})
+        known = self._reached.setdefault((_sized(type), late), {})
         begun: list[int] = starts.tolist()
         new = [start for start in begun if start not in known]
         if new:
@@ -122,14 +119,14 @@ class Quickest:
 
     def _even(self, type: TensorType) -> Either:
         """The shortest paths of a tensor that all layouts divide."""
-        kind = self._kind(type)
-        if kind not in self._paths:
-            self._paths[kind] = self.known.ways.timed(self._lengths(type))
-        return self._paths[kind]
+        sized = _sized(type)
+        if sized not in self._paths:
+            self._paths[sized] = self.known.ways.timed(self._lengths(type))
+        return self._paths[sized]
 
     def _edges(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
         """The collectives between layouts that divide a tensor, by number, with their ticks."""
-        key = self._kind(type), late
+        key = _sized(type), late
         if key not in self._kept:
             made, lengths = self.known.ways.collectives, self._lengths(type)
             some = np.isfinite(lengths) & (late | ~made.unreduces)
@@ -139,8 +136,8 @@ class Quickest:
 
     def _lengths(self, type: TensorType) -> Vector:
         """The ticks of every collective, infinite between layouts that do not divide a tensor."""
-        kind = self._kind(type)
-        if kind not in self._took:
+        sized = _sized(type)
+        if sized not in self._took:
             ways, bytes = self.known.ways, type.nbytes
             sent, joined = bytes * self._part * self._sent, bytes * self._part * self._joined
             took = np.maximum(self._before + joined, sent) if self._longer else self._before + sent
@@ -149,16 +146,8 @@ class Quickest:
             for alike in ways.unsteady:
                 if some[alike].any():
                     took[alike] = self._one(type, int(alike[some[alike]][0]))
-            self._took[kind] = np.where(some, took + LITTLE * bytes * self._part, inf)
-        return self._took[kind]
-
-    def _kind(self, type: TensorType) -> int:
-        """The number of tensors of as many bytes that the same layouts divide, all of them in floats that are
-        rounded when they are summed, or none."""
-        if type not in self._kind_of:
-            alike = type.nbytes, is_narrow(type.dtype), self.known.ways.evenly(type.shape).tobytes()
-            self._kind_of[type] = self._kinds.setdefault(alike, len(self._kinds))
-        return self._kind_of[type]
+            self._took[sized] = np.where(some, took + LITTLE * bytes * self._part, inf)
+        return self._took[sized]
 
     def _one(self, type: TensorType, number: int) -> float:
         """The ticks of one collective."""
@@ -175,6 +164,14 @@ class Quickest:
     def _layout(self, node: int, kind: str) -> Sharding:
         found = self.known.ways.found[node]
         return shared(from_atoms(self.mesh, found, self.mesh.several, kind if found.partial else "sum"))
+
+
+_Sized = tuple[tuple[int, ...], int, bool]
+
+
+def _sized(type: TensorType) -> _Sized:
+    """What tells tensors apart: shape, bytes of an element, and whether sums of it are rounded."""
+    return type.shape, type.numpy.itemsize, is_narrow(type.dtype)
 
 
 def _way(edges: Edges, reached: Vector, start: int, goal: int) -> list[int]:
