@@ -26,13 +26,50 @@ def axis_name(scope: Scope, node: Node) -> Expr:
     return axis_names(scope.emission.mesh, axes_of(node))
 
 
+MANY = 32
+"""Pairs that are written one by one, where they are no shift."""
+
+
 def permutation(pairs: Pairs, size: int) -> Expr:
-    """[(0, 1), (1, 2)], or the shift that many pairs of `size` positions are."""
+    """[(0, 1), (1, 2)], or what many pairs of `size` positions are: a shift, or other places of digits.
+
+    [(i, i // 128 + i % 128 * 128) for i in range(16384)]    # two axes of 128 change places
+    """
     shift = (pairs[0][1] - pairs[0][0]) % size if pairs else 0
     if len(pairs) in (size, size - shift) and len(pairs) > 4 and _is_shift(pairs, shift, size):
         target = f"(i + {shift}) % {size}" if len(pairs) == size else f"i + {shift}"
         return raw(f"[(i, {target}) for i in range({len(pairs)})]")
+    if len(pairs) == size > MANY and (places := _places(pairs)):
+        target = " + ".join(_digit(*place, size) for place in reversed(places))
+        return raw(f"[(i, {target}) for i in range({size})]")
     return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
+
+
+def _places(pairs: Pairs) -> list[tuple[int, int, int]]:
+    """If the pairs of all positions, in order, put digits of each position at other places: of each digit, the
+    least significant first, its size, and its place value before and after. Else nothing."""
+    sources, targets = np.array(pairs).T
+    count, value, found = len(pairs), 1, list[tuple[int, int, int]]()
+    while value < count:
+        after, size = int(targets[value]), 2
+        while value * size < count and targets[value * size] == size * after:
+            size += 1
+        while count % (value * size):
+            size -= 1
+        if size == 1:
+            return []
+        found.append((size, value, after))
+        value *= size
+    every = np.arange(count)
+    moved = sum(every // before % size * after for size, before, after in found)
+    return found if np.array_equal(sources, every) and np.array_equal(targets, moved) else []
+
+
+def _digit(size: int, before: int, after: int, count: int) -> str:
+    """A digit of i, below `count`, at another place."""
+    text = f"i // {before}" if before > 1 else "i"
+    text += f" % {size}" if before * size < count else ""
+    return f"{text} * {after}" if after > 1 else text
 
 
 def _is_shift(pairs: Pairs, shift: int, size: int) -> bool:
