@@ -46,8 +46,8 @@ def permutation(pairs: Pairs, size: int) -> Expr:
 
 
 def _places(pairs: Pairs) -> list[tuple[int, int, int]]:
-    """If the pairs of all positions, in order, put digits of each position at other places: of each digit, the
-    least significant first, its size, and its place value before and after. Else nothing."""
+    """If the pairs of all positions, in order, put digits of each position at other places: of each digit,
+    the least significant first, its size, and its place value before and after. Else nothing."""
     sources, targets = np.array(pairs).T
     count, value, found = len(pairs), 1, list[tuple[int, int, int]]()
     while value < count:
