@@ -16,7 +16,7 @@ With `memory-limit` no step takes more bytes on a device, operand and result tog
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -31,8 +31,10 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, walk
 from shardc.graph.marks import AT_ONCE
-from shardc.layout import Sharding, replicated
+from shardc.layout import Axis, LayoutError, Sharding, replicated
+from shardc.layout.difference import gained, lost, pieces, split
 from shardc.ops import Trait, names, sdy
+from shardc.ops.change_origins import origin
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.reshard import ReshardStep, TooLittleMemory, least_memory, preferred_plan
 
@@ -76,8 +78,8 @@ class ReshardsToCollectives(GraphPass):
         type, limit = graph.type(node.operands[0]), self.memory_limit
         if self.lean:
             limit = least_memory(type, source, target, own)
-        if limit is None and AT_ONCE in node.attrs:
-            return (ReshardStep(str(node.attrs[AT_ONCE]), target, 0),)
+        if limit is None and (step := _at_once(str(node.attrs.get(AT_ONCE)), source, target)):
+            return (step,)
         try:
             return preferred_plan(type, source, target, own, limit).steps
         except TooLittleMemory:
@@ -92,6 +94,35 @@ class ReshardsToCollectives(GraphPass):
             node.loc,
             f"allow {least} (--memory-limit), or annotate what {what} is used for so that it stays split",
         )
+
+
+def _at_once(kind: str, source: Sharding, target: Sharding) -> ReshardStep | None:
+    """The one collective of a kind that leads from one layout to another; None where none does, as in a
+    program that was read with marks, and planned anew."""
+    if kind not in _COLLECTIVES or source == target:
+        return None
+    step = ReshardStep(kind, target, 0)
+    try:
+        attrs = {**step.attributes(source), "out_sharding": target}
+        start = origin(_COLLECTIVES[kind], attrs, source.kind)
+    except (LayoutError, KeyError):
+        return None
+    if start is None or kind == "all_to_all":  # which do not say
+        return step if _moved(source, target, kind) else None
+    return step if start.layout() == source else None
+
+
+def _moved(source: Sharding, target: Sharding, kind: str) -> bool:
+    """Whether the same axes split other dimensions, or stand in another order, as one collective does it."""
+    atoms = pieces(source.mesh, (*source.axes(), *target.axes()))
+
+    def every(lists: Iterable[tuple[Axis, ...]]) -> set[Axis]:
+        return {atom for axes in lists for atom in split(axes, atoms)}
+
+    before, after = ([dim.axes for dim in layout.dims] for layout in (source, target))
+    went, came = every(lost(source, target)), every(gained(source, target))
+    at_once = kind != "all_to_all" or (went == came and bool(went))
+    return at_once and every(before) == every(after) and source.unreduced == target.unreduced
 
 
 def _called(graph: Graph, value: int) -> str:
