@@ -86,10 +86,8 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
     """
     block = op.regions[0].block
     returned = block.last_op.operand_types if block.last_op is not None else ()
-    meshes, seen = (
-        meshes_of(op),
-        set[tuple[int, ...]](),
-    )  # most arguments are of a few kinds, which share parts
+    meshes = meshes_of(op)
+    seen = set[tuple[int, ...]]()  # most arguments are of a few kinds, which share parts
     _check_mesh({id(ref): ref for ref in sharding_refs(op)}.values(), meshes, manual)
     for what, types, locals_, attr in (
         ("operand", op.operand_types, block.arg_types, op.properties["in_shardings"]),

@@ -231,10 +231,10 @@ class Ways:
         """The shortest paths. Only to partial layouts results may be made partial."""
         whole = np.where(self.collectives.unreduces, np.inf, lengths)
         key = _digest(whole), orders is self._dimensions
-        kept = _kept(self._whole, key, lambda: Paths(orders, partial(self.search, whole)))
-        return Either(kept, Paths(orders, partial(self.search, lengths)), self.partial)
+        kept = _kept(self._whole, key, lambda: Paths(orders, partial(self._search, whole)))
+        return Either(kept, Paths(orders, partial(self._search, lengths)), self.partial)
 
-    def search(self, lengths: Vector, starts: Numbers) -> Matrix:
+    def _search(self, lengths: Vector, starts: Numbers) -> Matrix:
         """The shortest paths from some layouts (rows) to all, where collectives are so long in whatever order
         dimensions are.
 
