@@ -5,6 +5,7 @@ Its accessors read attributes with a type; a missing or ill-typed one is a Shape
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any, TypeVar, cast
@@ -146,11 +147,23 @@ class UntypedOp(Struct, frozen=True):
             )
 
 
+MANY = 1_000
+"""Pairs that are looked through once, not each time that an operation has them."""
+
+_MANY: deque[tuple[Any, ...]] = deque(maxlen=32)
+"""The last of those, themselves: equal ones may be of floats."""
+
+
 def _are_pairs(items: tuple[Any, ...]) -> bool:
     """Whether they are, of integers that are no booleans: seen soon, since a permute may have thousands."""
+    if any(items is known for known in _MANY):
+        return True
     if {*map(type, items)} != {tuple} or {*map(len, items)} != {2}:
         return not items
-    return {*map(type, chain.from_iterable(items))} == {int}
+    found = {*map(type, chain.from_iterable(items))} == {int}
+    if found and len(items) > MANY:
+        _MANY.append(items)
+    return found
 
 
 Rule = Callable[[UntypedOp], Types]

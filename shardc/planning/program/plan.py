@@ -264,7 +264,7 @@ def _begin(said: str, after: tuple[Counted, ...], problem: Problem) -> None:
     """Take the last of some plans."""
     *before, last = after
     _look(other := _again(problem, problem.rates.sharing(last.shares)), said, last, tuple(before))
-    problem.arguments = other.arguments
+    problem.arguments, problem.lacked = other.arguments, other.lacked
     _know(problem, other)
 
 

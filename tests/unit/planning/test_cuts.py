@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer.building import again
-from shardc.planning.program.integer.cuts import Ends, Shared
+from shardc.planning.program.integer.cuts import Shared, Sharing
 from shardc.planning.program.integer.highs import Limits, Rows, Solved, minimum
 from shardc.planning.program.integer.solver import Row
+from shardc.planning.program.problem.lacked import Lacked, as_lists, from_lists
 from shardc.planning.program.remembered import known
 from shardc.planning.program.search.exact import whole
 from shardc.planning.solvers import Vector
@@ -61,7 +65,7 @@ class Tree:
         return np.array([0.0] * self.shared.first + [float(cost) for cost in arcs])
 
     def lacking(self, columns: Vector) -> list[Row]:
-        found = [self.shared.row(cut) for _, cut in Ends.of([self.shared]).lacking([self.shared], columns)]
+        found = Sharing([self.shared]).lacking(columns, {})
         for terms, low, _ in found:  # none that the solution keeps to
             assert sum(factor * columns[at] for at, factor in terms) < low
         self.rows.add(found)
@@ -97,7 +101,7 @@ def test_copies_that_are_made_of_each_other_lead_nowhere() -> None:
     costs = tree.costs([0 if 0 not in arc else 9 for arc in ARCS])
     found = solved(tree, costs)
     assert tree.cuts > 0 and found.whole_bound == 9
-    assert not [*Ends.of([tree.shared]).lacking([tree.shared], found.columns)]
+    assert not Sharing([tree.shared]).lacking(found.columns, {})
 
 
 def test_no_rows_are_added_to_what_shows_enough() -> None:
@@ -128,11 +132,42 @@ def test_cuts_say_what_flows_say(given: list[int], needs: list[list[int]], arcs:
 def test_a_network_that_is_built_again_has_the_cuts_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "_RECENT", {})
     net = whole(plan_program(propagated(SHARING), machine=load("h100-infiniband")).problem)
-    assert net is not None and net.shared
+    assert net is not None and net.shared.values
     rows = len(net.rows.low)
     columns = np.zeros(len(net.integral))
-    columns[[net.shared[0].needs[0][place][0] for place in net.shared[0].needs[0]]] = 1.0
+    columns[[ends[0] for ends in net.shared.values[0].needs[0].values()]] = 1.0
     found = net.lacking(columns)
     assert found and not net.lacking(columns)
     more = again(net)
-    assert len(more.rows.low) == rows + len(found) == len(net.rows.low) and more.cuts == net.cuts
+    assert (
+        len(more.rows.low) == rows + len(found) == len(net.rows.low) and more.shared.cuts == net.shared.cuts
+    )
+
+
+def test_what_one_value_lacked_another_has_from_the_start() -> None:
+    """Of two values in places of the same numbers the second one needs no rounds, but for other users."""
+    lacked: Lacked = {}
+    first, alike, unlike = Tree([0], [[1], [2]]), Tree([0], [[1], [2]]), Tree([0], [[1], [3]])
+    costs = first.costs([0 if 0 not in arc else 9 for arc in ARCS])
+    lacking = partial(Sharing([first.shared]).lacking, lacked=lacked)
+    assert minimum(costs, first.rows, [False] * len(costs), lacking=lacking) is not None
+    assert lacked == from_lists(json.loads(json.dumps(as_lists(lacked)))) != {}
+    for tree, rounds in ((alike, 0), (unlike, 1)):
+        known = Sharing([tree.shared])
+        known.have(known.known(lacked), tree.rows)
+        found = solved(tree, costs)
+        assert found.whole_bound == 9 and (tree.cuts > 0) == (rounds > 0)
+
+
+@given(FEW, st.lists(FEW, min_size=1, max_size=3), st.sets(st.sampled_from(range(SIZE)), min_size=1))
+def test_rows_that_are_had_are_those_that_are_added(
+    given: list[int], needs: list[list[int]], inside: set[int]
+) -> None:
+    had, added = Tree(given, needs), Tree(given, needs)
+    cuts = [(frozenset(inside), user) for user in range(len(needs))]
+    Sharing([had.shared]).have(((0, cut) for cut in cuts), had.rows)
+    added.rows.add(added.shared.rows(cuts))
+    for each, other in zip(
+        astuple(had.rows.sums(had.width)), astuple(added.rows.sums(had.width)), strict=True
+    ):
+        assert np.array_equal(each, other)

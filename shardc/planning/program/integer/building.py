@@ -46,6 +46,21 @@ def network(
     than `limit` ticks may be missing. Building stops soon after `most` columns; TooMany where it would price
     more than so many `pairs` of layouts one by one, or a value may be in more than PLACES.
     """
+    net = _built(problem, every, prices, limit, most, scope, pairs)
+    net.shared.have(net.shared.known(problem.lacked), net.rows)
+    return net
+
+
+def _built(
+    problem: Problem,
+    every: Every,
+    prices: Prices,
+    limit: float = inf,
+    most: float = inf,
+    scope: list[Variable] | None = None,
+    pairs: float = inf,
+) -> Network:
+    """The program without rows that others lacked."""
     net = Network(problem, every, prices, limit, scope or problem.variables, pairs=pairs)
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
@@ -62,8 +77,8 @@ def network(
 
 def again(net: Network) -> Network:
     """The program with the prices that are known now, which say other copies to be made in one."""
-    anew = network(net.problem, net.every, net.prices, net.limit, scope=net.scope)
-    anew.cut(net.cuts)
+    anew = _built(net.problem, net.every, net.prices, net.limit, scope=net.scope)
+    anew.shared.have(net.shared.cuts, anew.rows)
     return anew
 
 

@@ -11,26 +11,28 @@ sets for a row each. Those are added that a solution violates: where less flows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from math import inf
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.program.integer.basis import Numbers
+from shardc.planning.program.integer.highs import Rows
 from shardc.planning.program.integer.solver import Row
+from shardc.planning.program.problem.lacked import Cut, Lacked, Places, note
 from shardc.planning.solvers import Vector
 
 NOTHING = 1e-9  # of a copy
 MISSING = 1e-5  # of a need: more than the solver's limits are apart from what it keeps to
 
-Cut = tuple[frozenset[int], int]
-"""Some layouts, by number, and a user, by number."""
-
 Capacities = dict[int, dict[int, float]]
 """What may yet flow, from each node to each."""
+
+Longs = NDArray[np.int64]
 
 SOURCE, SINK = -1, -2
 
@@ -46,6 +48,11 @@ class Shared(Struct, frozen=True):
     given: dict[int, list[int]]
     needs: list[dict[int, list[int]]]
 
+    @property
+    def places(self) -> Places:
+        """The numbers of the layouts in which it may be, be given and be needed."""
+        return self.size, tuple(self.given), tuple(map(tuple, self.needs))
+
     def cuts(self, columns: Vector, given: Vector, wanted: Vector) -> list[frozenset[int]]:
         """Those that a solution violates in which so much of each layout is given, and wanted by a user."""
         made = columns[self.first : self.first + len(self.sources)]
@@ -53,17 +60,30 @@ class Shared(Struct, frozen=True):
         arcs = [part.tolist() for part in (self.sources[used], self.targets[used], made[used])]
         return _cuts(arcs, given.tolist(), wanted.tolist())
 
-    def row(self, cut: Cut) -> Row:
-        """What comes into the layouts of a cut is no less than what is needed there."""
-        (inside, user), here = cut, np.zeros(self.size, np.bool_)
-        here[[*inside]] = True
-        into = self.first + np.flatnonzero(here[self.targets] & ~here[self.sources])
-        terms = dict.fromkeys(into.tolist(), 1.0)
-        for factor, ends in ((1.0, self.given), (-1.0, self.needs[user])):
-            for place, columns in ends.items():
-                for at in columns if place in inside else ():
-                    terms[at] = terms.get(at, 0.0) + factor
-        return [(at, factor) for at, factor in terms.items() if factor], 0, inf
+    def rows(self, cuts: Sequence[Cut]) -> list[Row]:
+        """What comes into the layouts of each cut is no less than what is needed there."""
+        terms: list[dict[int, float]] = [{} for _ in cuts]
+        for rows, columns, factor in self.terms(cuts):
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+                terms[row][column] = terms[row].get(column, 0.0) + factor
+        return [([(column, factor) for column, factor in each.items() if factor], 0, inf) for each in terms]
+
+    def terms(self, cuts: Sequence[Cut]) -> Iterator[tuple[Longs, Longs, float]]:
+        """Of the rows of some cuts, by number, in which columns a factor is, part by part; what two parts say
+        of one row and column adds up."""
+        inside = np.zeros((len(cuts), self.size), np.bool_)
+        for number, (places, _) in enumerate(cuts):
+            inside[number, [*places]] = True
+        rows, copies = np.nonzero(inside[:, self.targets] & ~inside[:, self.sources])
+        yield rows, self.first + copies, 1.0
+        users = np.array([user for _, user in cuts])
+        for user in (None, *dict.fromkeys(users.tolist())):
+            ends = self.given if user is None else self.needs[user]
+            places = np.repeat([*ends], [*map(len, ends.values())])
+            columns = np.array([*chain.from_iterable(ends.values())], np.int64)
+            which = np.arange(len(cuts)) if user is None else np.flatnonzero(users == user)
+            rows, here = np.nonzero(inside[which][:, places])
+            yield which[rows], columns[here], 1.0 if user is None else -1.0
 
 
 class Ends(Struct, frozen=True):
@@ -111,6 +131,46 @@ class Ends(Struct, frozen=True):
             here = slice(*np.searchsorted(self.whose, (which, which + 1)))
             for inside in shared[number].cuts(columns, given[here], wanted[here]):
                 yield number, (inside, user)
+
+
+class Sharing(Struct):
+    """The values of a program whose copies several users share, and the cuts of which it has rows, each with
+    the number of its value."""
+
+    values: list[Shared] = []
+    cuts: dict[tuple[int, Cut], None] = {}
+    ends: Ends | None = None
+
+    def lacking(self, columns: Vector, lacked: Lacked) -> list[Row]:
+        """New rows that a solution violates; they count as had, and are noted for other programs.
+
+        A row that is had, which the solver keeps to but roughly, is none.
+        """
+        self.ends = self.ends or Ends.of(self.values)
+        found = dict[int, list[Cut]]()
+        for number, cut in self.ends.lacking(self.values, columns):
+            if (number, cut) not in self.cuts:
+                found.setdefault(number, []).append(cut)
+                self.cuts[number, cut] = None
+                note(lacked, self.values[number].places, cut)
+        return [row for number, cuts in found.items() for row in self.values[number].rows(cuts)]
+
+    def known(self, lacked: Lacked) -> Iterator[tuple[int, Cut]]:
+        """The cuts that programs before this one lacked of values in such places."""
+        for number, shared in enumerate(self.values if lacked else ()):
+            for cut in lacked.get(shared.places, ()):
+                yield number, cut
+
+    def have(self, cuts: Iterable[tuple[int, Cut]], rows: Rows) -> None:
+        """Put rows of these cuts, which are new, into those of the program."""
+        found = dict[int, dict[int, Cut]]()
+        for number, cut in cuts:
+            found.setdefault(number, {})[rows.open(1, 0, inf)] = cut
+            self.cuts[number, cut] = None
+        for number, each in found.items():
+            places = np.array([*each])
+            for at, columns, factor in self.values[number].terms([*each.values()]):
+                rows.put_range(places[at], columns, factor)
 
 
 def _cuts(arcs: list[list[float]], given: list[float], wanted: list[float]) -> list[frozenset[int]]:

@@ -15,27 +15,10 @@ from shardc.layout.difference import split
 from shardc.ops.rule import Dims, FactorRule
 from shardc.planning.program.integer.together import Groups, admitted
 from shardc.planning.program.problem.candidates import laid_out, unevenly, wishes
-from shardc.planning.program.problem.menu import Wish
+from shardc.planning.program.problem.menu import AtomPlace, Held, Order, Run, Wish
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Variable
 from shardc.rules.assign import Assignment, project
-
-AtomPlace = int | None | str
-"""A factor that an atom splits, None where it holds copies, or "flow" where partial results flow through."""
-
-Run = tuple[Axis, ...]
-"""Axes that split a factor, major to minor."""
-
-Order = tuple[int, Run]
-"""A factor, and atoms that stand in this order wherever it has them."""
-
-
-class Held(NamedTuple):
-    """For each atom where it is now and has to stay, None for one that may go anywhere; and the orders of
-    those that stay."""
-
-    places: tuple[tuple[AtomPlace, ...] | None, ...]
-    orders: tuple[Order, ...]
 
 
 class Stated(NamedTuple):
@@ -55,7 +38,20 @@ class TooMany(Exception):
 
 def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], free: AxisNames) -> Held:
     """Where an operation's current choice has the atoms, but for those of some axes."""
-    layouts = (*variable.choice.operands, *variable.choice.results)
+    layouts, known = (*variable.choice.operands, *variable.choice.results), problem.menu.held
+    key = variable.signature, layouts, atoms, free
+    if key not in known:
+        known[key] = _held(problem, variable, layouts, atoms, free)
+    return known[key]
+
+
+def _held(
+    problem: Problem,
+    variable: Variable,
+    layouts: tuple[Sharding, ...],
+    atoms: tuple[Axis, ...],
+    free: AxisNames,
+) -> Held:
     splits = wishes(problem, variable, layouts, range(len(layouts)))
     waits = [axis for layout in variable.choice.operands for axis in layout.unreduced]
     places = tuple(

@@ -22,7 +22,7 @@ from shardc.layout import Sharding
 from shardc.planning.program.costs.prices import Arcs, Price, Prices
 from shardc.planning.program.integer.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.integer.choices import Every
-from shardc.planning.program.integer.cuts import Cut, Ends, Shared
+from shardc.planning.program.integer.cuts import Shared, Sharing
 from shardc.planning.program.integer.highs import Numbers, Row, Rows, Solved, Vector
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.problem.problem import Problem
@@ -88,11 +88,8 @@ class Network(Struct):
     ticks: list[float] = []
     count: list[int] = []
     parts: Parts = field(default_factory=Parts)
-    shared: list[Shared] = []
+    shared: Sharing = field(default_factory=Sharing)
     flows: int = 0
-    ends: Ends | None = None
-    cuts: dict[tuple[int, Cut], None] = {}
-    """Of which of those there is a row that some solution violated."""
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""
 
@@ -167,24 +164,13 @@ class Network(Struct):
 
     def share(self, shared: Shared) -> None:
         """Copies that several users share."""
-        self.shared.append(shared)
+        self.shared.values.append(shared)
         self.flows += len(shared.needs) * len(shared.sources)
 
     def lacking(self, columns: Vector) -> list[Row]:
-        """New rows that a solution violates, of users that copies do not lead to; the program has them then.
-
-        A row that it has, which the solver keeps to but roughly, is none.
-        """
-        self.ends = self.ends or Ends.of(self.shared)
-        found = self.ends.lacking(self.shared, columns)
-        return self.cut([cut for cut in found if cut not in self.cuts])
-
-    def cut(self, cuts: Iterable[tuple[int, Cut]]) -> list[Row]:
-        """Have rows for these cuts, too."""
-        new = dict.fromkeys(cuts)
-        rows = [self.shared[number].row(cut) for number, cut in new]
+        """New rows that a solution violates, of users that no copies lead to; the program has them now."""
+        rows = self.shared.lacking(columns, self.problem.lacked)
         self.rows.add(rows)
-        self.cuts |= new
         return rows
 
     def start(self, before: Network, basis: Basis) -> Basis | None:

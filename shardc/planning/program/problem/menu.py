@@ -7,6 +7,8 @@ objects. Nothing here depends on the order in which somebody asked.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from shardc.forms.choice import Choice, Ways, ways_of
@@ -20,6 +22,23 @@ KEPT = 40_000
 Wish = tuple[int, Axis]
 """A factor, and an axis that should split it."""
 
+AtomPlace = int | None | str
+"""A factor that an atom splits, None where it holds copies, or "flow" where partial results flow through."""
+
+Run = tuple[Axis, ...]
+"""Axes that split a factor, major to minor."""
+
+Order = tuple[int, Run]
+"""A factor, and atoms that stand in this order wherever it has them."""
+
+
+class Held(NamedTuple):
+    """For each atom where it is now and has to stay, None for one that may go anywhere; and the orders of
+    those that stay."""
+
+    places: tuple[tuple[AtomPlace, ...] | None, ...]
+    orders: tuple[Order, ...]
+
 
 class Menu(Struct, eq=False):
     """Answers, by question: operations are numbered, and equal ones, with equal rules, have equal numbers."""
@@ -29,6 +48,7 @@ class Menu(Struct, eq=False):
     wishes: dict[object, tuple[Wish, ...]] = {}
     built: dict[object, Choice | None] = {}
     listed: dict[object, list[Choice]] = {}
+    held: dict[object, Held] = {}
     splits: dict[object, frozenset[Wish]] = {}
     asked: dict[object, list[Choice]] = {}
 
@@ -43,7 +63,8 @@ class Menu(Struct, eq=False):
     def size(self) -> int:
         """How much is known."""
         lists = sum(map(len, self.listed.values()))
-        return len(self.wishes) + len(self.built) + lists + sum(ways.size for ways in self.ways.values())
+        known = len(self.wishes) + len(self.built) + len(self.held)
+        return known + lists + sum(ways.size for ways in self.ways.values())
 
 
 _MENUS: dict[Mesh, Menu] = {}

@@ -21,6 +21,7 @@ from shardc.layout import Axis, Mesh, Sharding, replicated, shared
 from shardc.planning.effort import Allowance
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.problem.lacked import Lacked
 from shardc.planning.program.problem.menu import Menu
 from shardc.planning.program.problem.ties import ties
 from shardc.planning.program.problem.variables import End, Proof, Slot, Total, Variable, kept, work_of
@@ -28,7 +29,7 @@ from shardc.planning.program.problem.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy
 from shardc.planning.reshard.runs import AxisAtoms
 
-REMEMBERED = ("own", "owns", "valued", "kinds", "kind_of", "wanted", "priced", "places_of")
+REMEMBERED = ("own", "owns", "valued", "kinds", "kind_of", "wanted", "priced", "places_of", "lacked")
 """What a problem has found of itself, as it is now."""
 
 
@@ -67,6 +68,7 @@ class Problem(Struct):
     layouts: dict[int, Sharding] = {}  # not those of propagation
     alike: Mapping[int, Hashable] = {}  # by node what is equal for those that run alike (layers.py)
     made: dict[int, int] = {}  # how often, where not once per its producer
+    lacked: Lacked = {}
     places_of: dict[int, dict[Variable, list[int]]] = {}
 
     def changed(self, **changes: Any) -> Problem:

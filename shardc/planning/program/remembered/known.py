@@ -27,6 +27,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.problem.canonical import lines_of
+from shardc.planning.program.problem.lacked import as_lists, from_lists
 from shardc.planning.program.problem.problem import Problem
 from shardc.planning.program.problem.variables import Proof
 from shardc.planning.program.search.improve import improve
@@ -115,6 +116,7 @@ def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
         "choices": [_choice(choice, layouts) for choice in choices],
         "layouts": [_layout(layout) for layout in layouts],
         "prices": prices,
+        "lacked": as_lists(problem.lacked),
         "free": sorted(problem.free),
         "refused": problem.refused,
         "modest": problem.modest,
@@ -135,6 +137,7 @@ def _read(problem: Problem, kept: dict[str, Any]) -> None:
         for shape, dtype, manual, phase, source, target, price in cast("list[_Priced]", prices):
             type, context = TensorType(tuple(shape), dtype), Context(frozenset(manual), phase)
             known.take((type, layouts[source], layouts[target], context), (price[0], price[1]))
+    problem.lacked = from_lists(kept["lacked"])
     problem.free = set(kept["free"])
     problem.refused = None if kept["refused"] is None else tuple(kept["refused"])
     problem.modest = None if kept["modest"] is None else tuple(kept["modest"])

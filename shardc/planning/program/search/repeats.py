@@ -93,6 +93,7 @@ class Repeats:
             arguments={v: (full.arguments[v][0], trips[v]) for v in trips if v in full.arguments},
             made={v: trips[v] for v in made},
             priced=full.priced,
+            lacked=full.lacked,
         )
 
     def _slot(self, slot: Slot) -> Slot:
