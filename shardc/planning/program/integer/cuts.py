@@ -62,9 +62,10 @@ class Shared(Struct, frozen=True):
 
     def rows(self, cuts: Sequence[Cut]) -> list[Row]:
         """What comes into the layouts of each cut is no less than what is needed there."""
-        terms: list[dict[int, float]] = [{} for _ in cuts]
+        terms = [dict[int, float]() for _ in cuts]
         for rows, columns, factor in self.terms(cuts):
-            for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            pairs: Iterable[tuple[int, int]] = zip(rows.tolist(), columns.tolist(), strict=True)
+            for row, column in pairs:
                 terms[row][column] = terms[row].get(column, 0.0) + factor
         return [([(column, factor) for column, factor in each.items() if factor], 0, inf) for each in terms]
 
@@ -77,13 +78,13 @@ class Shared(Struct, frozen=True):
         rows, copies = np.nonzero(inside[:, self.targets] & ~inside[:, self.sources])
         yield rows, self.first + copies, 1.0
         users = np.array([user for _, user in cuts])
-        for user in (None, *dict.fromkeys(users.tolist())):
-            ends = self.given if user is None else self.needs[user]
+        parts = [(self.given, np.arange(len(cuts)), 1.0)]
+        parts += [(need, np.flatnonzero(users == user), -1.0) for user, need in enumerate(self.needs)]
+        for ends, which, factor in parts:
             places = np.repeat([*ends], [*map(len, ends.values())])
             columns = np.array([*chain.from_iterable(ends.values())], np.int64)
-            which = np.arange(len(cuts)) if user is None else np.flatnonzero(users == user)
             rows, here = np.nonzero(inside[which][:, places])
-            yield which[rows], columns[here], 1.0 if user is None else -1.0
+            yield which[rows], columns[here], factor
 
 
 class Ends(Struct, frozen=True):
