@@ -22,10 +22,15 @@ class Effort(Struct):
 
 
 class Allowance(Struct):
-    """What is left for the integer programs of one plan, in steps of the simplex method, times columns; the
-    last may take more. A usual one takes up to 200,000, which is a tenth of a second."""
+    """What is left for one plan; the last may take more.
+
+    `steps` of the simplex method, times columns, of integer programs: a usual one takes up to 200,000, which
+    is a tenth of a second. `moves` that are tried for the changes of layout that integer programs price, in
+    each of which they are tens of thousands where many axes divide nothing: two seconds.
+    """
 
     steps: int = 1_000_000
+    moves: int = 300_000
 
 
 class Spent(Exception):

@@ -65,6 +65,8 @@ class Prices:
         """Whether no collective cuts an axis further."""
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
+        self.tried = 0
+        """How many moves were tried to find prices exactly."""
         self.known: dict[Key, Price] = {}
         self.bounds = OverWholeAxes(atoms, rates) if rates.whole else Bounds(atoms, rates)
         self.exact: set[Key] = set()
@@ -180,7 +182,9 @@ class Prices:
         before, steps = self(type, source, target, context)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), context)
         if not self.rates.whole:
-            spend(tried(type, source, target, context.manual))
+            moves = tried(type, source, target, context.manual)
+            self.tried += moves
+            spend(moves)
         self.take(key, (float(ticks), collectives))
         self.direct.pop((type, context), None)
         changed = abs(before - ticks) > 1e-6 * ticks or (steps != collectives and not self.rates.whole)

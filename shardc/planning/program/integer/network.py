@@ -217,7 +217,7 @@ class Network(Struct):
 
         Where one is, also those of copies from and to its two layouts that may be made instead: of columns
         that are used once they cost `reduced` less, those that may cost so, and where few prices turn out to
-        be higher, those that may be used now that others are so much dearer.
+        be higher, those that may be used now that others are so much dearer; as long as moves are allowed.
         """
         used = {column: move.arc(column) for move, column in self._copied(np.flatnonzero(columns > 1e-6))}
         self._learn(used.values())
@@ -225,7 +225,7 @@ class Network(Struct):
         changed = [arc for arc in used.values() if self._settle(arc)]
         rose = sum(arc[0].trips * max(0, self._known(arc) - before[at]) for at, arc in used.items())
         for column, (arc, most) in self._near(changed).items():
-            if self._known(arc) < most:
+            if self._known(arc) < most and self.problem.allowance.moves > 0:
                 less = 0.0 if reduced is None else reduced[column]
                 if (self.prices.few and less <= rose) or self._may_spare(arc, less):
                     self._settle(arc)
@@ -280,4 +280,7 @@ class Network(Struct):
 
     def _settle(self, arc: Arc) -> bool:
         made, source, target = arc
-        return self.prices.settle(made.type, source, target, made.context)
+        before = self.prices.tried
+        changed = self.prices.settle(made.type, source, target, made.context)
+        self.problem.allowance.moves -= self.prices.tried - before
+        return changed

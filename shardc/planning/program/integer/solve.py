@@ -99,7 +99,9 @@ def take_cheapest(
 
     Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
     None if there is no solution in linear programs of `work` columns together, each of so many `steps`
-    (solver.py). With `ties`, of a whole program, that of least effort is looked for among equally quick ones.
+    (solver.py). Where no more moves are allowed for prices that are not known, the plan is that of prices
+    which may be too low. With `ties`, of a whole program, that of least effort is looked for among equally
+    quick ones.
     `begun`: the first linear program's solution, if it is known.
     """
     problem, kept = net.problem, taken(net)
@@ -148,6 +150,9 @@ def take_cheapest(
                 break
             presolve, start = True, None
             continue
+        if problem.allowance.moves <= 0:
+            whole, nearly = False, True
+            break
         if net.size > work - solved:
             break
         done, net, last = net, again(net), None
