@@ -7,7 +7,8 @@ becomes, on a mesh x=4, one=1, also=1,
 %1 = sdy.sharding_constraint %0 <@m, [{"x"}, {}]> : tensor<8x4xf32>
 
 since they split nothing, and a plan has no ways to choose from between layouts that differ in them alone.
-Manual axes stay at the borders of their computation, whose body names them.
+At the borders of per-device code it is so, too: its body may name them, and a value that only varies over
+them is one that does not vary.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of, per_value
 from shardc.dialects.sidecars import BESIDE, sidecar
@@ -55,8 +55,6 @@ def _names(sharding: Sharding) -> bool:
 
 def _leave(op: Operation, attrs: Mapping[str, object]) -> bool:
     """The same in the shardings that an operation keeps itself; whether there were any."""
-    if isinstance(op, ManualComputationOp):
-        return False
     changed = False
     for key in BESIDE.keys() & op.properties.keys() & attrs.keys():
         old = attrs[key]
