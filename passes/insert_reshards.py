@@ -38,6 +38,7 @@ from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, PlannedCopy, Planner
 from shardc.rewrite.fit_borders import fit_borders
 from shardc.rewrite.folding.equal_layers import equal_layers
+from shardc.rewrite.unit_axes import leave_unit_axes
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class Planned:
         lean: bool = False,
     ) -> None:
         if fit_borders(shared.module):
+            shared.drop()
+        if leave_unit_axes(shared.snapshot()):
             shared.drop()
         self.snap, self._planner = shared.snapshot(), None
         if self.snap.graph.meshes:

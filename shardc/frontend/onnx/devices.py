@@ -19,6 +19,7 @@ from shardc.frontend.onnx.schema import subgraphs
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.axes import Axis
 from shardc.layout.notations.onnx import sharding_of
+from shardc.layout.notations.onnx_placement import factor_sizes
 from shardc.layout.notations.onnx_spec import MOST_SHARDS, ShardedDim, ShardingSpec, SimpleShard
 
 MOST_DEVICES = 1 << 16
@@ -183,12 +184,19 @@ def _no_mesh(file: str, why: str, specs: Sequence[tuple[str, ShardingSpec, int]]
     return ShardcError(f"{file}: {why}:\n    " + "\n    ".join(lines), hint=hint)
 
 
-def sharding_on(mesh: Mesh, name: str, spec: ShardingSpec, rank: int, file: str) -> Sharding | None:
-    """The specification on the mesh; None where it says nothing. ShardcError if it is no sharding of it."""
+def sharding_on(
+    mesh: Mesh, name: str, spec: ShardingSpec, shape: Sequence[int], file: str
+) -> Sharding | None:
+    """The specification on the mesh of a tensor of that shape; None where it says nothing. ShardcError if it
+    is no sharding of it, or states other sizes.
+    """
     if not spec.device:
         return None
     try:
-        return sharding_of(spec, mesh, rank)
+        for dim, axis in zip(spec.sharded_dim, spec.axes(len(shape)), strict=True):
+            if sum(not isinstance(factor.dim, int) for factor in dim.simple_sharding) < 2:
+                factor_sizes(dim, shape[axis])
+        return sharding_of(spec, mesh, len(shape))
     except LayoutError as error:
         raise ShardcError(f"{file}: sharding of {name}: {error}") from None
 

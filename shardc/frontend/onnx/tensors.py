@@ -95,7 +95,7 @@ class Tensors(Struct, dict=True):
     def _stated(self, name: str, type: TensorType, spec: ShardingSpec | None) -> Sharding | None:
         if spec is None or self.said.mesh is None:
             return None
-        return sharding_on(self.said.mesh, name, spec, type.rank, self.file)
+        return sharding_on(self.said.mesh, name, spec, type.shape, self.file)
 
     def annotated(self, name: str, value: Value) -> Value:
         """The value with its name, and with the annotation it has."""

@@ -173,6 +173,16 @@ def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
     assert "is no sharding" in refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "P('dat')"})
 
 
+def test_specs_of_other_sizes_are_errors() -> None:
+    def rows(size: int) -> ModelProto:
+        dims = f"[{{axis: 0 simple_sharding: [{{dim_value: {size} num_shards: 4}}]}}]"
+        return _stated(W1=f"{{device: [0, 1, 2, 3] sharded_dim: {dims}}}")
+
+    assert lowering(rows(16), dims={"batch": 8}).module
+    wrong = refused(rows(12), dims={"batch": 8})
+    assert wrong == "shardc: error: m.onnx: sharding of W1: axis 0 has 16 elements, its factors are [12]"
+
+
 def test_a_sharding_of_what_is_known_while_compiling_is_an_error() -> None:
     places = model([helper.make_node("NonZero", ["w"], ["y"])], {}, ["y"], w=np.ones((8, 4), np.int32))
     message = refused(places, mesh=MESH, shardings={"w": "P('data')"})
