@@ -28,7 +28,7 @@ from shardc.dialects import kept_attributes
 from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.convert import python_of
 from shardc.dialects.kept_attributes import Unkept
-from shardc.dialects.locations import SourceLoc, source_of
+from shardc.dialects.locations import SourceLoc, is_location, source_of
 from shardc.dialects.nested import ops_of
 from shardc.dialects.quick import append, made
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
@@ -49,9 +49,9 @@ def written(
     names: Mapping[str, str] | None = None,
     back: bool = True,
 ) -> Kept:
-    """Operations as JSON; of where they are, what `place` says, of the properties of constants those that are
-    `seen`, and of their names those in `names` as these say. Unkept if some attribute has no form, or none
-    that is read `back` as it was, if that is to be."""
+    """Operations as JSON; of where they are, and of locations in attributes, what `place` says, of the
+    properties of constants those that are `seen`, and of their names those in `names` as these say. Unkept if
+    some attribute has no form, or none that is read `back` as it was, if that is to be."""
     writer = _Writer(place, seen, names or {}, back)
     steps = [writer.operation(op) for op in ops]
     return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
@@ -136,20 +136,25 @@ class _Writer:
     def placed(self, attr: Attribute) -> int:
         """The number of where something is."""
         known = self.places.get(id(attr))
-        if known is None:
-            known = self.places[id(attr)] = attr, self.attribute(self.place(attr))
+        if known is None:  # the attribute is kept, so that no other gets its id
+            known = self.places[id(attr)] = attr, self.number(self.place(attr))
         return known[1]
 
     def attribute(self, attr: Attribute) -> int:
         known = self.seen.get(id(attr))
-        if known is None:  # the attribute is kept, so that no other gets its id
-            number = self.numbers.get(attr)
-            if number is None:
-                form = self.form(attr)  # which may be of others, that are written first
-                number = self.numbers[attr] = len(self.attributes)
-                self.attributes.append(form)
+        if known is None:
+            number = self.placed(attr) if is_location(attr) else self.number(attr)
             known = self.seen[id(attr)] = attr, number
         return known[1]
+
+    def number(self, attr: Attribute) -> int:
+        """The number of an attribute as it is."""
+        number = self.numbers.get(attr)
+        if number is None:
+            form = self.form(attr)  # which may be of others, that are written first
+            number = self.numbers[attr] = len(self.attributes)
+            self.attributes.append(form)
+        return number
 
     def form(self, attr: Attribute) -> Any:
         """What stands for an attribute; for one of others their numbers."""

@@ -111,6 +111,11 @@ _MEANT: dict[type[Attribute], Callable[[Any], Location]] = {
 """Kind of location that xDSL has -> the place that it means."""
 
 
+def is_location(attr: Attribute) -> bool:
+    """Whether an attribute says where something is."""
+    return type(attr) is SourceLoc or type(attr) in _MEANT
+
+
 def name_of(attr: NameLoc) -> str | None:
     """The name that a location gives a value; none if it ends with a colon, as in JAX's "shard_map:"."""
     name = attr.desc.data

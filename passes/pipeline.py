@@ -131,6 +131,15 @@ def run_to(
             verify(module)
 
 
+def run_between(module: ModuleOp, first: str, behind: str) -> None:
+    """Run the passes from the first one named so to the last before `behind`, but for those by option, on all
+    layers. They share what they see of the module."""
+    names, each = [entry.name for entry in PIPELINE], _each()
+    entries = PIPELINE[names.index(first) : names.index(behind)]
+    with no_garbage_collection():
+        Run(SharedGraph(module, checked=each), {}, each).plainly([e for e in entries if not e.by_option])
+
+
 def prepare(module: ModuleOp, options: Options) -> bool:
     """Run the passes on the way to the stage "local" that come before PLANNING; whether on all layers. If
     not, few of many equal ones stand for all."""

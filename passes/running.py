@@ -19,6 +19,7 @@ from shardc.rewrite.folding.notes import Unlike, has_own
 if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
     from shardc.rewrite.folding.edited import Edited
+    from shardc.rewrite.folding.kept import Own
     from shardc.rewrite.folding.skeleton import Skeleton
     from shardc.rewrite.folding.weight import Weigh
     from shardc.rewrite.kept_module import Key
@@ -123,12 +124,12 @@ class Run(Struct, frozen=True):
             if edited is not None and functions:
                 edited.see(self.shared.module, cuts)
             with collecting() as warnings:
-                key, outlined = self._remembering(folded, outline)
+                sought, outlined = self._remembering(folded, outline)
                 done = unfold(() if outlined else outline)
             if done:
                 pass_on(warnings)
-                if edited is not None and functions and key is not None:
-                    edited.keep(key, before)
+                if edited is not None and functions and sought is not None:
+                    edited.keep(*sought, before)
                 self.plainly(rest)
                 return
             self._back(whole)
@@ -183,31 +184,33 @@ class Run(Struct, frozen=True):
         self._one(entry.load()(**{"functions": functions, **said, "told": cuts.extend}))
         return cuts
 
-    def _remembering(self, entries: Sequence[Entry], outline: Sequence[Entry]) -> tuple[Key | None, bool]:
-        """Run passes on a folded program, or take what they made of it in an earlier compilation; the key of
-        that, if it may be kept, and whether those that `outline` have run too."""
+    def _remembering(
+        self, entries: Sequence[Entry], outline: Sequence[Entry]
+    ) -> tuple[tuple[Key, Own] | None, bool]:
+        """Run passes on a folded program, or take what they made of it in an earlier compilation; what that
+        is kept by, if it may be, and whether those that `outline` have run too."""
         from shardc.dialects.kept_attributes import Unkept
         from shardc.rewrite.folding import kept
         from shardc.rewrite.kept_module import watched
 
         module, said, outlining = self.shared.module, self._said(entries), self._said(outline) or ()
-        key = None if said is None else kept.key_of(module, *said)
-        if key is None:
+        sought = None if said is None else kept.sought(module, *said)
+        if sought is None:
             self._weighed(entries)
-            return key, False
-        own = kept.Own.of(module)
+            return None, False
+        key, own = sought
         found = kept.put(key, module, own, self.weighs, outlining)
         if self._taken(found):
-            return key, bool(found)
+            return sought, bool(found)
         with watched() as seen:
-            with kept.made(key, module) as made:
+            with kept.made(key, module, own) as made:
                 self._weighed(entries)
             if made.of_any:
                 self.plainly(outline)
         if made.of_any and outlining:
             with suppress(Unkept):
-                kept.keep(own.outlined(key, outlining), module, seen)
-        return key, made.of_any
+                kept.keep(own.outlined(key, outlining), module, own, seen)
+        return sought, made.of_any
 
     def _weighed(self, entries: Sequence[Entry]) -> None:
         """Run passes on a folded program, and note how much work it is."""

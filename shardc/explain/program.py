@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from shardc.analysis.phases import AFTER, BEFORE, BETWEEN, Phase
 from shardc.analysis.text import name_of, title
 from shardc.diagnostics import ShardcError, collecting, did_you_mean
-from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.records import Explanation, PlanReport
 from shardc.explain.why import Explainer
 from shardc.layout import Sharding
 from shardc.passes.insert_reshards import planned
-from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES
+from shardc.passes.pipeline import PIPELINE, PLANNING, run_between
 from shardc.passes.propagate import read_custom_rules
+from shardc.passes.running import FOLDING
 from shardc.planning.machines import Machine
 from shardc.planning.program import Counted, Plan, seconds_text
 from shardc.propagation import Options, propagate
@@ -60,11 +60,7 @@ def explainer_of(
     module: ModuleOp, machine: Machine | None = None, counted: tuple[Counted, ...] = (Counted(),)
 ) -> tuple[Explainer, tuple[Snapshot, Plan] | None]:
     """Propagate with a recorder, then plan: what answers questions, and the plan, if there is one."""
-    context = make_context()
-    for pass_name in STAGES["sharded"]:
-        if pass_name in FOLDING:
-            break
-        PASSES[pass_name]()().apply(context, module)
+    run_between(module, PIPELINE[0].name, FOLDING[0])
     snap = snapshot(module)
     read_custom_rules(snap)
     recorder = Recorder()
@@ -80,17 +76,10 @@ def _planned(
     """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
         with collecting():
-            for name in _until_plan():
-                PASSES[name]()().apply(make_context(), snap.module)
+            run_between(snap.module, "propagate", PLANNING)
             return planned(snap.module, machine, counted)
     except ShardcError:
         return None
-
-
-def _until_plan() -> tuple[str, ...]:
-    """The passes from propagation to the one that plans, which is not among them."""
-    names = tuple(entry.name for entry in PIPELINE)
-    return names[names.index("propagate") : names.index("insert-reshards")]
 
 
 def _layouts(snap: Snapshot, found: tuple[Snapshot, Plan]) -> dict[int, Sharding]:

@@ -13,8 +13,9 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.layout import LayoutError
-from shardc.passes.pipeline import FOLDING, PASSES, STAGES, run_to, saying
+from shardc.passes.pipeline import PIPELINE, run_between, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
+from shardc.passes.running import FOLDING
 from shardc.planning.effort import counting
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan
@@ -71,9 +72,7 @@ def _with_removals(
     tell: Callable[[str], None],
 ) -> Cost:
     """Try changes on the module as it is before propagation, where every annotation is in main."""
-    passes = STAGES["sharded"]
-    for name in passes[: passes.index(FOLDING[0])]:
-        PASSES[name]()().apply(make_context(), module)
+    run_between(module, PIPELINE[0].name, FOLDING[0])
     known = stated(module)
     mesh = next((a.sharding.mesh for a in known if a.sharding is not None), None)
     if mesh is None:

@@ -2,11 +2,11 @@
 
     with watched() as made:
         …                                   # what makes the module
-    entry = packed(written(module, made))
-    taken(unpacked(entry), module)          # puts that into a module, warns again, counts again
+    entry = packed(written(module, made, places))
+    taken(unpacked(entry), module, places)  # puts that into a module, warns again, counts again
 
 An entry has the operations and attributes of the module (dialects/kept_operations.py), what was warned of,
-and the effort of planning.
+and the effort of planning. Places are ranks among those of the program (source_places.py), in texts, too.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
 from shardc.planning.effort import Effort, counting, spend
-from shardc.rewrite.columns import Where
+from shardc.rewrite.source_places import SourcePlaces, Text, Where, says_line
 
 Key = tuple[str, ...]
 """What an entry is kept under."""
+
+_SAID = "said"
+"""What a text is called that says lines."""
 
 
 class Watched(Struct, frozen=True):
@@ -52,46 +55,82 @@ def watched() -> Generator[Watched]:
 def written(
     module: ModuleOp,
     made: Watched,
+    places: SourcePlaces,
     without: Collection[str] = (),
-    place: Where | None = None,
     seen: Callable[[Operation], kept_operations.Properties] = lambda op: op.properties,
 ) -> dict[str, Any]:
-    """The entry: the module's attributes are all but those `without`, places what `place` says, properties
-    those that are `seen`. Unkept if some attribute has no form."""
-    return {
-        "program": kept_operations.written(module.body.block.ops, placed_by(place), seen),
+    """The entry, for a program of these places: the module's attributes are all but those `without`,
+    properties those that are `seen`. Unkept if some attribute has no form, LookupError if something is said
+    of a place that the program has not."""
+    program = kept_operations.written(module.body.block.ops, placed_by(places.rank), seen)
+    program["attributes"] = [_ranked(part, places) for part in program["attributes"]]
+    entry = {
+        "program": program,
         "attributes": attributes_of(module, without),
-        "said": said_of(made.warnings, place),
+        "said": said_of(made.warnings, places),
         "effort": made.effort.entries,
     }
+    if places.lines is not None and says_line(packed(entry)):
+        raise Unkept("a text says a line where nobody looks for one")
+    return entry
 
 
-def taken(entry: dict[str, Any], module: ModuleOp, place: Where = lambda loc: loc) -> None:
-    """Put what an entry has into the module in place of what is there; places are what `place` says."""
+def _ranked(part: Any, places: SourcePlaces) -> Any:
+    """A part of a kept program, with ranks for the lines that it says."""
+    ranked = places.ranked(part) if isinstance(part, str) else part
+    return {_SAID: ranked} if ranked is not part else part
+
+
+def _told(part: Any, places: SourcePlaces) -> Any:
+    """The part, with the lines that it says."""
+    held = cast("dict[str, Text]", part).get(_SAID) if isinstance(part, dict) else None
+    return cast("Any", part) if held is None else places.told(held)
+
+
+def taken(entry: dict[str, Any], module: ModuleOp, places: SourcePlaces) -> None:
+    """Put what an entry has into the module in place of what is there, for a program of these places."""
     block = module.body.block
     for op in list(block.ops):
         op.detach()
-    block.add_ops(kept_operations.read(entry["program"], make_context(), place))
+    program: kept_operations.Kept = entry["program"]
+    parts: list[Any] = program["attributes"]
+    program["attributes"] = [_told(part, places) for part in parts]
+    block.add_ops(kept_operations.read(program, make_context(), places.place))
     module.attributes = dict(cast("DictionaryAttr", kept_attributes.read(entry["attributes"])).data)
-    say(entry["said"], place)
+    say(entry["said"], places)
     spend(entry["effort"])
 
 
-def said_of(warnings: Iterable[Diagnostic], place: Where | None = None) -> list[Any]:
-    """Warnings as JSON."""
-    pairs = ((w, place(w.loc) if place else w.loc) for w in warnings)
-    return [[w.message, [loc.file, loc.line, loc.col, loc.name], w.hint] for w, loc in pairs]
+Said = tuple[Text, list[Any], Text | None]
+"""A warning as it is kept: what it says, its place, and its hint."""
 
 
-def say(said: Iterable[Any], place: Where = lambda loc: loc) -> None:
+def said_of(warnings: Iterable[Diagnostic], places: SourcePlaces | None = None) -> list[Said]:
+    """Warnings as JSON, with ranks for their places, if some are given. LookupError of others."""
+
+    def said(warning: Diagnostic) -> Said:
+        message, loc, hint = warning.message, warning.loc, warning.hint
+        if places is None:
+            return message, [loc.file, loc.line, loc.col, loc.name], hint
+        loc, text = places.rank(loc), None if hint is None else places.ranked(hint)
+        return places.ranked(message), [loc.file, loc.line, loc.col, loc.name], text
+
+    return [said(warning) for warning in warnings]
+
+
+def say(said: Iterable[Said], places: SourcePlaces | None = None) -> None:
     """Warn again."""
     for message, where, hint in said:
-        warn(message, place(Location(*where)), hint)
+        loc = Location(*where)
+        if places is None:
+            warn(cast("str", message), loc, cast("str | None", hint))
+        else:
+            warn(places.told(message), places.place(loc), None if hint is None else places.told(hint))
 
 
-def placed_by(place: Where | None) -> Callable[[Attribute], Attribute]:
-    """What says for a location of any kind the place that it means; without `place` the location as it is."""
-    return (lambda attr: source_of(place(location_of(attr)))) if place else (lambda attr: attr)
+def placed_by(place: Where) -> Callable[[Attribute], Attribute]:
+    """What says for a location of any kind the place that it means."""
+    return lambda attr: source_of(place(location_of(attr)))
 
 
 def attributes_of(module: ModuleOp, without: Collection[str] = ()) -> list[Any]:

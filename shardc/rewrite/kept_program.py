@@ -11,8 +11,8 @@ program, and for each number which one of the distinct numbers it is. So what wa
 an edit of a rate or a scale, wherever that stands, if no two are equal now that were not, or the other way
 round. Numbers that are there now are put into it.
 
-Likewise with columns, which move when a number before them has more digits: in the key each is its rank among
-those of its line.
+Likewise with places, which move when a number before them has more digits, or when a line is written above:
+in the key each is its rank among those of the program (source_places.py).
 
 Passes make no such numbers of their own. Where one is in what was made that is not in the program, nothing
 is kept. An entry is the module with what came of making it (kept_module.py), and for each number which one it
@@ -40,7 +40,6 @@ from shardc.dialects.types import type_of
 from shardc.graph import Dense
 from shardc.graph.any_number import is_any
 from shardc.ops import hlo
-from shardc.rewrite.columns import Columns
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.skeleton import FunctionNames, Skeleton
 from shardc.rewrite.kept_module import (
@@ -56,6 +55,7 @@ from shardc.rewrite.kept_module import (
     written,
     written_number,
 )
+from shardc.rewrite.source_places import SourcePlaces, says_line
 
 WORTH = 500
 """Operations: fewer are compiled about as quickly as they are looked up."""
@@ -66,7 +66,7 @@ _VALUE = "value"
 class Sought(Struct):
     """What a program is compiled to, as far as the folder has it.
 
-    That is the key, the distinct numbers of the program, its columns, for each number which one it is, and
+    That is the key, the distinct numbers of the program, its places, for each number which one it is, and
     the program without numbers and functions, unless it was not read.
     computed: the numbers that the last pass computed with or made, each with its place among the distinct
     ones; -1 for one that is not there. is_kept: whether the folder has what was made, for all numbers.
@@ -74,7 +74,7 @@ class Sought(Struct):
 
     key: Key
     numbers: Sequence[Dense]
-    columns: Columns
+    places: SourcePlaces
     which: Sequence[int]
     skeleton: Skeleton | None = None
     computed: dict[str, int] = {}
@@ -82,16 +82,17 @@ class Sought(Struct):
 
     def told(self, numbers: Sequence[NDArray[Any]]) -> None:
         """The last pass computes with these numbers, or makes them."""
-        places = self._places() if len(numbers) else {}
+        places = self._known() if len(numbers) else {}
         self.computed.update((name, places.get(name, -1)) for name in map(written_number, numbers))
 
-    def _places(self) -> dict[str, int]:
+    def _known(self) -> dict[str, int]:
         return {written_number(number.data): place for place, number in enumerate(self.numbers)}
 
     def remember(self, what: str, said: str) -> None:
         """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
-        if self.is_kept:
-            cache.put(packed([said, self.computed]), what, *self.key)
+        entry = packed([said, self.computed])
+        if self.is_kept and not says_line(entry):
+            cache.put(entry, what, *self.key)
 
     def recall(self, what: str) -> str | None:
         """What was to be remembered of the program; None if nothing was, or of other numbers."""
@@ -99,7 +100,7 @@ class Sought(Struct):
         if entry is None:
             return None
         said, computed = unpacked(entry)
-        places = self._places()
+        places = self._known()
         return said if all(places.get(name, -1) == place for name, place in computed.items()) else None
 
     def take(self, module: ModuleOp, weighed: bool = False) -> bool:
@@ -110,7 +111,7 @@ class Sought(Struct):
         if kept is None or (weighed and not kept["weighed"]):
             return False
         self.is_kept = True
-        taken(kept, module, self.columns.place)
+        taken(kept, module, self.places)
         left = (op for op in nested([module]) if op.name == hlo.constant.name and not _has_value(op))
         which: list[int] = kept["numbers"]
         for op, number in zip(left, which, strict=True):
@@ -127,9 +128,9 @@ class Sought(Struct):
         left = _numbers(nested([module]))
         try:
             which = [numbers[content(number)] for number in left.values()]
-            entry = written(module, found, (), self.columns.rank, partial(_seen, left))
+            entry = written(module, found, self.places, seen=partial(_seen, left))
             cache.put(packed({"numbers": which, "weighed": weighed, **entry}), *self.key)
-        except (Unkept, LookupError):  # of a number or a column that the program has not
+        except (Unkept, LookupError):  # of a number or a place that the program has not
             return
         self.is_kept = True
 
@@ -143,19 +144,37 @@ def sought(module: ModuleOp, *said: str) -> Sought | None:
         return None
     numbers = _numbers(ops)
     distinct, which = told_apart(numbers.values())
-    columns = Columns.of(ops)
+    places, named = SourcePlaces.of(ops), FunctionNames()
     try:
-        seen, named = partial(_seen, numbers), FunctionNames()
-        program = kept_operations.written(
-            module.body.block.ops, placed_by(columns.rank), seen, named.known, back=False
-        )
-        rest = digest(*said, packed([attributes_of(module), titles(program)]), packed(program))
+        rest = _rest(module, said, numbers, named, places)
+        if rest is None:
+            places = places.fixed()
+            rest = _rest(module, said, numbers, named, places)
     except (Unkept, LookupError):  # where bodies jump, values may be read before they are made
         return None
+    assert rest is not None, "lines don't move"
     functions = [op for op in ops if named.stands_for(op)]
     told = digest(rest, packed([which, [op.name for op in functions]]))
-    skeleton = Skeleton(rest, numbers, functions, columns)
-    return Sought(("program", told), distinct, columns, which, skeleton)
+    skeleton = Skeleton(rest, numbers, functions, places)
+    return Sought(("program", told), distinct, places, which, skeleton)
+
+
+def _rest(
+    module: ModuleOp,
+    said: Iterable[str],
+    numbers: Mapping[Operation, Dense],
+    named: FunctionNames,
+    places: SourcePlaces,
+) -> str | None:
+    """What stands for a program without its numbers, functions and places, and what is `said`; None if lines
+    move, and a text may say one. Unkept if it has no form."""
+    program = kept_operations.written(
+        module.body.block.ops, placed_by(places.rank), partial(_seen, numbers), named.known, back=False
+    )
+    held = packed(program), packed([attributes_of(module), titles(program)])
+    if places.lines is not None and any(map(says_line, held)):
+        return None
+    return digest(*said, *held)
 
 
 def told_apart(numbers: Iterable[Dense]) -> tuple[list[Dense], list[int]]:

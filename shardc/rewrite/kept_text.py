@@ -11,7 +11,7 @@ A line of MLIR that is a constant,
 
 is read alike whatever float stands there, as long as it is none with a meaning of its own. So a text is known
 by all else that is in it, and for each such number by which one of the distinct numbers it is. An entry says
-under which key the program is kept, which columns it names, and what reading it warned of.
+under which key the program is kept, which places it names, and what reading it warned of.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from shardc.graph import Dense
 from shardc.graph.any_number import is_any
 from shardc.graph.types import DTYPES
 from shardc.options import Options
-from shardc.rewrite.columns import Columns
 from shardc.rewrite.kept_module import Key, Watched, packed, said_of, say, unpacked
 from shardc.rewrite.kept_program import Sought, content, told_apart
+from shardc.rewrite.source_places import SourcePlaces
 
 _CONSTANT = re.compile(
     r"( = stablehlo\.constant dense<)(-?\d+\.\d+(?:[eE][-+]?\d+)?)"
@@ -56,18 +56,14 @@ class Unread(Struct, frozen=True):
             return None
         kept = unpacked(entry)
         say(kept["said"])
-        lines = ((file, each) for file, held in kept["columns"].items() for each in held)
-        columns = Columns({(file, line): held for file, (line, held) in lines})
-        return Sought(tuple(kept["key"]), self.numbers, columns, self.which)
+        places = SourcePlaces.read(kept["places"])
+        return Sought(tuple(kept["key"]), self.numbers, places, self.which)
 
     def keep(self, kept: Sought, made: Watched) -> None:
         """Keep what was read, if its numbers are those of the text, in the same order."""
         if [self.which, *map(content, self.numbers)] != [kept.which, *map(content, kept.numbers)]:
             return
-        columns = dict[str, list[tuple[int, list[int]]]]()
-        for (file, line), held in kept.columns.of_line.items():
-            columns.setdefault(file or "", []).append((line, held))
-        entry = {"key": kept.key, "columns": columns, "said": said_of(made.warnings)}
+        entry = {"key": kept.key, "places": kept.places.written(), "said": said_of(made.warnings)}
         cache.put(packed(entry), *self.key)
 
 

@@ -33,7 +33,6 @@ from shardc.dialects.nested import nested
 from shardc.graph import Dense
 from shardc.graph.marks import NUMBERS
 from shardc.ops import hlo
-from shardc.rewrite.columns import Columns, Where
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding import kept
 from shardc.rewrite.folding.functions import own_of, row_of
@@ -41,7 +40,8 @@ from shardc.rewrite.folding.notes import written_functions
 from shardc.rewrite.folding.numbers import numbered
 from shardc.rewrite.folding.places import FOLDED, Place, Slot
 from shardc.rewrite.folding.skeleton import Skeleton
-from shardc.rewrite.kept_module import Key, digest, packed, said_of, say, written_number
+from shardc.rewrite.kept_module import Key, Said, digest, packed, placed_by, said_of, say, written_number
+from shardc.rewrite.source_places import SourcePlaces
 
 if TYPE_CHECKING:
     from shardc.rewrite.folding.cut import Cut
@@ -66,7 +66,8 @@ class _Entry(Struct):
 
     `free` may be others, `fixed` stands for the rest. `constants` are those of the folded program, in order:
     a number of the program, or what it is; `numbers` those with slots. `folded` is the key of what passes
-    made of it, `said` what was warned of before.
+    made of it, `places` its places among the program's, and whether its lines move, `said` what was warned of
+    before.
     """
 
     free: tuple[list[int], list[int]]
@@ -75,9 +76,9 @@ class _Entry(Struct):
     numbers: list[tuple[Slot, int, int]]
     stacks: list[_Stack]
     notes: dict[str, Any]
-    columns: list[tuple[str | None, int, list[int]]]
     folded: Key = ()
-    said: list[Any] = []
+    places: tuple[list[tuple[str | None, int, int]], bool] = ([], False)
+    said: list[Said] = []
 
 
 class Edited:
@@ -85,7 +86,7 @@ class Edited:
 
     def __init__(self, skeleton: Skeleton, *passes: str) -> None:
         self.key: Key = ("edited", skeleton.key, *passes)
-        self.columns = skeleton.columns
+        self.places_of = skeleton.places
         self.numbers, self.functions = list(skeleton.numbers.values()), skeleton.functions
         self.places = {op: place for place, op in enumerate(skeleton.numbers)}
         self.written = [written_number(number.data) for number in self.numbers]
@@ -102,20 +103,18 @@ class Edited:
         if data is None:
             return None
         entry = msgpack.decode(data, type=_Entry)
-        place = self.columns.moved(Columns({(file, line): held for file, line, held in entry.columns}))
-        try:
-            notes = self._notes(entry, place) if entry.fixed == self._fixed(*entry.free) else None
-        except LookupError:  # of a column that the program has not
-            return None
-        if notes is None or (place and not kept.knows(place, (where for _, where, _ in entry.said))):
+        notes = self._notes(entry) if entry.fixed == self._fixed(*entry.free) else None
+        if notes is None:
             return None
         constants = [self.written[each] if isinstance(each, int) else each for each in entry.constants]
         numbers = {(slot, layer): self._number(place) for slot, layer, place in entry.numbers}
-        own = kept.Own(constants, numbers, notes)
+        places, moves = entry.places
+        named = SourcePlaces.among(self.places_of.place(Location(*place)) for place in places)
+        own = kept.Own(constants, numbers, notes, named if moves else named.fixed())
         with collecting() as warnings:
-            found = kept.put(entry.folded, module, own, weighed, outlining, place)
+            found = kept.put(entry.folded, module, own, weighed, outlining)
         if found is not None:
-            say(entry.said, place or _as_it_is)
+            say(entry.said, self.places_of)
             pass_on(warnings)
         return found
 
@@ -128,9 +127,9 @@ class Edited:
         left = [each for place, each in enumerate(self.written) if place not in others]
         return digest(packed([left, [name for place, name in enumerate(self.names) if place not in free]]))
 
-    def _notes(self, entry: _Entry, place: Where | None) -> ArrayAttr[DictionaryAttr] | None:
+    def _notes(self, entry: _Entry) -> ArrayAttr[DictionaryAttr] | None:
         """What is noted of each stack; None where a layer has a function for itself that it may not have."""
-        (carrier,) = kept_operations.read(entry.notes, make_context(), place or _as_it_is)
+        (carrier,) = kept_operations.read(entry.notes, make_context(), self.places_of.place)
         found = list[DictionaryAttr]()
         for notes, stack in zip(_stacks(carrier), entry.stacks, strict=True):
             rows = {
@@ -154,7 +153,7 @@ class Edited:
         """Take down what the folded module has of the program's numbers and functions."""
         try:
             self.seen = self._seen(module, cuts)
-        except (KeyError, Unkept):  # a number that the program has not, or an attribute without a form
+        except (LookupError, Unkept):  # a number or place that the program has not, or no form
             self.seen = None
 
     def _seen(self, module: ModuleOp, cuts: Sequence[Cut]) -> _Entry:
@@ -177,9 +176,9 @@ class Edited:
             DictionaryAttr({name: attr for name, attr in stack.data.items() if name not in _MADE_ANEW})
             for stack in _stacks(module)
         ]
-        carrier = kept_operations.written([ModuleOp([], {FOLDED: ArrayAttr(notes)})])
-        columns = [(file, line, held) for (file, line), held in self.columns.of_line.items()]
-        return _Entry(free_of, self._fixed(*free_of), constants, numbers, stacks, carrier, columns)
+        said = placed_by(self.places_of.rank)
+        carrier = kept_operations.written([ModuleOp([], {FOLDED: ArrayAttr(notes)})], said)
+        return _Entry(free_of, self._fixed(*free_of), constants, numbers, stacks, carrier)
 
     def _constants(
         self, module: ModuleOp, free: Container[int], of_layers: Mapping[Place, Operation]
@@ -216,17 +215,16 @@ class Edited:
         op = self.functions[place]
         return op in asked or any(isinstance(value, BlockArgument) for value in op.operands)
 
-    def keep(self, key: Key, warnings: Iterable[Diagnostic]) -> None:
+    def keep(self, key: Key, own: kept.Own, warnings: Iterable[Diagnostic]) -> None:
         """Keep what was seen, with the key of what the passes made, and what was warned of before."""
         if self.seen is None:
             return
-        self.seen.folded, self.seen.said = key, said_of(warnings)
-        with suppress(Unkept):  # of what was warned of
+        with suppress(Unkept, LookupError):  # of what was warned of
+            ranked = map(self.places_of.rank, own.places.every())
+            places = [(loc.file, loc.line, loc.col) for loc in ranked]
+            self.seen.folded, self.seen.places = key, (places, own.places.lines is not None)
+            self.seen.said = said_of(warnings, self.places_of)
             cache.put(packed(self.seen), *self.key)
-
-
-def _as_it_is(loc: Location) -> Location:
-    return loc
 
 
 def _stacks(holder: Operation) -> Sequence[DictionaryAttr]:

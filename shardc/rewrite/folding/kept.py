@@ -1,15 +1,16 @@
 """What passes make of folded programs, kept in the user's cache folder.
 
-    key = key_of(module, "propagate {}", …)     # of the program as it is, and the passes that follow
-    if not take(key, module):
-        with made(key, module):
-            …                                   # run them
+    key, own = sought(module, "propagate {}", …)    # of the program as it is, and the passes that follow
+    if put(key, module, own, …) is None:
+        with made(key, module, own):
+            …                                       # run them
 
 A folded program lacks the layers in the middle of its stacks. An edit of a number, which layers may differ
 in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning and
-localizing it anew. The key is all of the folded program, places in the text included, for reasons and
-warnings name lines. What is not in it no pass looks at before outline-calls: the numbers and functions that
-layers have for themselves (numbers.py, functions.py), those of no layer, and the whole function's signature.
+localizing it anew. The key is all of the folded program, and of its places in the text which are equal and
+which comes first (source_places.py). What is not in it no pass looks at before outline-calls: the numbers and
+functions that layers have for themselves (numbers.py, functions.py), those of no layer, and the whole
+function's signature.
 
 Numbers that are there are put into what is taken. All that passes may ask of them is whether two are equal.
 Where they made one of two, nothing is kept; so what they made would be the same were fewer of them equal, and
@@ -25,7 +26,7 @@ those passes does it matter which numbers layers have.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
@@ -34,13 +35,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardc import cache
-from shardc.diagnostics import Location
 from shardc.dialects import kept_attributes, kept_operations
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.nested import nested
 from shardc.graph import Dense
 from shardc.ops import hlo
-from shardc.rewrite.columns import Where
 from shardc.rewrite.constants import constant_of
 from shardc.rewrite.folding.notes import has_own
 from shardc.rewrite.folding.numbers import is_number, number_in, numbered, numbers_of, put_number
@@ -60,39 +59,19 @@ from shardc.rewrite.kept_module import (
     written,
     written_number,
 )
+from shardc.rewrite.source_places import SourcePlaces, says_line
 
 _ELSEWHERE = ("function", "locations", "names", "numbers", "functions", "part")
 """What a folded module says of the whole one that only unfold-layers asks for."""
 
 
-def key_of(module: ModuleOp, *passes: str) -> Key | None:
-    """What the outcome of passes on a folded module depends on; None if nothing is kept."""
-    if cache.ANEW.get() or cache.folder() is None:
-        return None
-    notes = [
-        DictionaryAttr({key: attr for key, attr in stack.data.items() if key not in _ELSEWHERE})
-        for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
-    ]
-    try:
-        program = kept_operations.written(module.body.block.ops, placed_by(_same), _seen, back=False)
-        said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
-        return ("folded", digest(*passes, packed([said, titles(program)]), packed(program)))
-    except Unkept:
-        return None
-
-
 class Own(Struct, frozen=True):
-    """What a folded program has that is not in its key: constants, numbers and notes."""
+    """What a folded program has that is not in its key: constants, numbers, notes, and its places."""
 
     constants: list[str | None]
     numbers: Mapping[Place, Dense]
     notes: ArrayAttr[DictionaryAttr]
-
-    @staticmethod
-    def of(module: ModuleOp) -> Own:
-        """That of a module."""
-        folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
-        return Own(constants_of(module), numbers_of(module), folded)
+    places: SourcePlaces
 
     def outlined(self, key: Key, passes: Sequence[str]) -> Key:
         """The key of what these passes, which make functions of layers, make of what is kept under a key.
@@ -101,6 +80,37 @@ class Own(Struct, frozen=True):
             (*slot, layer, written_number(each.data)) for (slot, layer), each in self.numbers.items()
         )
         return ("outlined", *key, digest(*passes, packed([numbers, *map(_rows, self.notes)])))
+
+
+def sought(module: ModuleOp, *passes: str) -> tuple[Key, Own] | None:
+    """What the outcome of passes on a folded module depends on, and what it has of its own; None if nothing
+    is kept."""
+    if cache.ANEW.get() or cache.folder() is None:
+        return None
+    places = SourcePlaces.of(nested([module]))
+    try:
+        key = _key(module, places, *passes)
+        if key is None:
+            places = places.fixed()
+            key = _key(module, places, *passes)
+    except Unkept:
+        return None
+    assert key is not None, "lines don't move"
+    folded = cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
+    return key, Own(constants_of(module), numbers_of(module), folded, places)
+
+
+def _key(module: ModuleOp, places: SourcePlaces, *passes: str) -> Key | None:
+    """The key; None if lines move, and a text may say one. Unkept if an attribute has no form."""
+    notes = [
+        DictionaryAttr({key: attr for key, attr in stack.data.items() if key not in _ELSEWHERE})
+        for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
+    ]
+    program = kept_operations.written(module.body.block.ops, placed_by(places.rank), _seen, back=False)
+    said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
+    held = packed([said, titles(program)]), packed(program)
+    movable = places.lines is None or not any(map(says_line, held))
+    return ("folded", digest(*passes, *held)) if movable else None
 
 
 def _rows(stack: DictionaryAttr) -> list[Any]:
@@ -116,16 +126,14 @@ def _rows(stack: DictionaryAttr) -> list[Any]:
     return [[written(number) for number in row] for row in rows]
 
 
-def put(
-    key: Key, module: ModuleOp, own: Own, weighed: bool, outlining: Sequence[str], place: Where | None = None
-) -> bool | None:
+def put(key: Key, module: ModuleOp, own: Own, weighed: bool, outlining: Sequence[str]) -> bool | None:
     """Put into a module what was made before of a folded program that has this of its own, and warn as then;
-    whether that is after the passes `outlining`, as it is if that is kept. Places are what `place` says. None
-    if nothing is kept, or of a place that it does not know, or nothing that was `weighed`, if that is to be.
+    whether that is after the passes `outlining`, as it is if that is kept. None if nothing is kept, or
+    nothing that was `weighed`, if that is to be.
     """
     with suppress(Unkept):
         data = cache.get(*own.outlined(key, outlining)) if outlining else None
-        if data is not None and _put(unpacked(data), module, own, weighed, place):
+        if data is not None and _put(unpacked(data), module, own, weighed):
             return True
     data = cache.get(*key)
     kept = None if data is None else unpacked(data)
@@ -133,22 +141,17 @@ def put(
         return None
     if kept["told_apart"] and any("functions" in each.data for each in own.notes):
         return None
-    if not _put(kept, module, own, weighed, place):
+    if not _put(kept, module, own, weighed):
         return None
     for op, places in numbered(module):
         put_number(op, own.numbers[places[0]])
     return False
 
 
-def _put(kept: dict[str, Any], module: ModuleOp, own: Own, weighed: bool, place: Where | None) -> bool:
+def _put(kept: dict[str, Any], module: ModuleOp, own: Own, weighed: bool) -> bool:
     if weighed and not kept["weighed"]:
         return False
-    if place is None:
-        taken(kept, module)
-    elif knows(place, [*_places(kept), *(where for _, where, _ in kept["said"])]):
-        taken(kept, module, place)
-    else:
-        return False
+    taken(kept, module, own.places)
     module.attributes[FOLDED] = own.notes
     return True
 
@@ -160,9 +163,9 @@ class Made(Struct):
 
 
 @contextmanager
-def made(key: Key, module: ModuleOp) -> Generator[Made]:
+def made(key: Key, module: ModuleOp, own: Own) -> Generator[Made]:
     """Keep what is made of a module meanwhile, if it is so whatever numbers the missing layers have."""
-    own, result = Own.of(module), Made()
+    result = Made()
     with watched() as found:
         yield result
     of_numbers, of_functions = (
@@ -173,41 +176,23 @@ def made(key: Key, module: ModuleOp) -> Generator[Made]:
     left = [(*places, number_in(op)) for op, places in numbered(module)]
     if {*left} != {*own.numbers.items()}:
         return
-    with suppress(Unkept):
-        keep(key, module, found, constants=own.constants, told_apart=of_functions)
-        result.of_any = not of_functions
+    kept = keep(key, module, own, found, constants=own.constants, told_apart=of_functions)
+    result.of_any = kept and not of_functions
 
 
-def keep(key: Key, module: ModuleOp, found: Watched, **more: object) -> None:
-    """Keep a module that has become of a folded one, with `more`. Unkept if an attribute has no form."""
-    entry = written(module, found, [FOLDED])
-    cache.put(packed({"weighed": WORK in module.attributes, **more, **entry}), *key)
-
-
-def _same(loc: Location) -> Location:
-    """The place that a location of any kind means is all that passes ask of it."""
-    return loc
+def keep(key: Key, module: ModuleOp, own: Own, found: Watched, **more: object) -> bool:
+    """Keep a module that has become of a folded one, with `more`; whether it has a form that can be kept."""
+    try:
+        entry = written(module, found, own.places, [FOLDED])
+        cache.put(packed({"weighed": WORK in module.attributes, **more, **entry}), *key)
+    except (Unkept, LookupError):  # of a place that the program has not
+        return False
+    return True
 
 
 def _seen(op: Operation) -> dict[str, Attribute]:
     """The properties of a constant that passes look at."""
     return {k: v for k, v in op.properties.items() if k != "value"} if is_number(op) else op.properties
-
-
-def knows(place: Where, written: Iterable[list[Any]]) -> bool:
-    """Whether `place` says something of each of some places."""
-    try:
-        for each in written:
-            place(Location(*each))
-    except LookupError:
-        return False
-    return True
-
-
-def _places(kept: dict[str, Any]) -> list[list[Any]]:
-    return [
-        part["place"] for part in kept["program"]["attributes"] if isinstance(part, dict) and "place" in part
-    ]
 
 
 def constants_of(module: ModuleOp) -> list[str | None]:

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from shardc.graph import Dense
 from shardc.ops import definitions
 from shardc.ops.elementwise.kinds import kind
-from shardc.rewrite.columns import Columns
+from shardc.rewrite.source_places import SourcePlaces
 
 
 class FunctionNames:
@@ -30,10 +30,10 @@ class FunctionNames:
 
 
 class Skeleton(Struct, frozen=True):
-    """What a program is but for its numbers, functions and columns, its operations that are numbers and
-    functions, in order, and its columns."""
+    """What a program is but for its numbers, functions and places, its operations that are numbers and
+    functions, in order, and its places."""
 
     key: str
     numbers: Mapping[Operation, Dense]
     functions: Sequence[Operation]
-    columns: Columns
+    places: SourcePlaces

@@ -25,7 +25,7 @@ from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
 from shardc.passes import pipeline
 from shardc.passes.graph_pass import GraphPass
-from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, PREPARING, STAGES, prepare, run_to
+from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, PREPARING, STAGES, prepare, run_between, run_to
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ["megatron_mlp", "transformer_layer", "layers"]
@@ -35,6 +35,25 @@ def program(name: str) -> ModuleOp:
     """An example, as the reader makes it."""
     path = ROOT / "examples" / name / f"{name}.shard"
     return read(path.read_text(encoding="utf-8"), path.name)
+
+
+def test_passes_between_two_share_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes out is what they make one by one, from fewer graphs than passes."""
+    alone, together, names = program("layers"), program("layers"), STAGES["sharded"]
+    passes = names[: names.index(FOLDING[0])]
+    for name in passes:
+        PASSES[name]()().apply(make_context(), alone)
+    reads, read_graph = list[ModuleOp](), shared_graph.snapshot
+
+    def counted(module: ModuleOp) -> object:
+        reads.append(module)
+        return read_graph(module)
+
+    monkeypatch.setattr(shared_graph, "snapshot", counted)
+    monkeypatch.delenv("SHARDC_VERIFY_EACH", raising=False)
+    run_between(together, passes[0], FOLDING[0])
+    assert print_module(together) == print_module(alone)
+    assert 0 < len(reads) < len(passes) // 2
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -76,6 +76,13 @@ def main(x: f32[8@data]) -> f32[8@data]:
     b: f32[] = 0.3
     return where(a * b < 0.5, x * 0.25, x)
 """
+LATE = """mesh pod[data=4]
+
+def main(x: f32[8@data, 16], w: f32[16@data, 16]) -> f32[8@data, 16]:
+    y = tanh(x @ w)
+    z = sum(y, 0)
+    return y * z @ w
+"""
 PADDED = LOOP.replace("f32[8@", "f32[7@")
 
 
@@ -87,6 +94,10 @@ PADDED = LOOP.replace("f32[8@", "f32[7@")
         (LOOP, LOOP.replace("2.5", "-2.5")),
         (LOOP, LOOP.replace("tanh(x", "tanh(  x")),
         (LOOP, LOOP + "# a comment\n"),
+        (LOOP, LOOP.replace("\ndef", "\n\n# a comment\ndef")),
+        (LOOP, LOOP.replace("    return", "\n\n    return").replace("3.5", "4.5")),
+        (PADDED, PADDED.replace("\ndef", "\n\n\ndef")),  # which a warning says
+        (LATE, LATE.replace("\n    return", "\n\n    # a comment\n    return")),  # and a comment
         (PADDED, PADDED.replace("3.5", "4.5")),
         (PADDED, PADDED.replace("0.25", "0.0625")),
         (STEP, STEP.replace("- 0.1", "- 0.2")),
@@ -114,7 +125,7 @@ def test_it_is_found(before: str, after: str, localized: list[object]) -> None:
         (LOOP, LOOP.replace("3.5", "0.0"), Options()),
         (LOOP, LOOP.replace("tanh", "exp"), Options()),
         (LOOP, LOOP.replace("range(3)", "range(4)"), Options()),
-        (LOOP, LOOP.replace("\ndef", "\n\ndef"), Options()),
+        (LOOP, LOOP.replace("tanh(x @", "tanh(\n            x @"), Options()),  # of one line, two
         (LOOP, LOOP.replace("w: f32[16@model, 16]", "w: f32[16, 16@model]"), Options()),
         (LOOP, LOOP.replace("x: f32", "y: f32").replace("    for", "    x = y\n    for"), Options()),
         (LOOP, LOOP, Options(regather=True)),

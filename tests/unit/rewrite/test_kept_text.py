@@ -18,6 +18,7 @@ from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.planning.program.remembered import known
 from shardc.proof import default
+from shardc.rewrite.kept_program import sought
 from shardc.rewrite.kept_text import unread
 
 NAMED = Options(file="test.mlir")
@@ -280,3 +281,20 @@ def test_numbers_that_decide_a_branch() -> None:
     """None that is any number does so before what is kept is taken."""
     for text in (BRANCHES, edited(("0.25", "0.75"), text=BRANCHES), edited(("0.25", "0.125"), text=BRANCHES)):
         assert compiled(text) == without_cache(text)
+
+
+@pytest.mark.parametrize(("name", "moves"), [("place", True), ("in line 4", False), ("in model.py:4", False)])
+@pytest.mark.usefixtures("folder")
+def test_a_name_that_looks_like_a_line(name: str, moves: bool, reads: list[str]) -> None:
+    """What is said of the value is not what a place says, so lines stay where they are."""
+    before = TEXT.replace("%x: tensor<7x16xf32> {", f'%x: tensor<7x16xf32> loc("{name}") {{', 1)
+    before = re.sub(
+        r"%x: (tensor<7x16xf32>) loc\((.*?)\) (\{.*?\}), %w", r"%x: \1 \3 loc(\2), %w", before, count=1
+    )
+    assert f'loc("{name}")' in before
+    after = f"\n\n{before}"
+    kept = [sought(read(text, NAMED)) for text in (before, after)]
+    assert kept[0] is not None
+    assert kept[1] is not None
+    assert (kept[0].key == kept[1].key) == moves
+    after_edit(before, after, reads)

@@ -76,6 +76,8 @@ FOUND = [
     (BEFORE, other((7, SINE.replace("2.0", "3.0")))),
     (other((7, SINE)), BEFORE),
     (other((7, SINE)), other((8, RISES))),
+    (EQUAL, EQUAL.replace("def main", "\ndef main")),
+    (EQUAL, EQUAL.replace("    return", "\n\n    return").replace("p6.down * 0.25", "p6.down * 0.75")),
 ]
 
 
@@ -101,7 +103,6 @@ def test_what_layers_may_have_for_themselves(
         (BEFORE, other(*((number, SINE) for number in (4, 6, 7, 9, 10)))),  # more than a few
         (BEFORE, other((7, FUNCTIONS.replace("cos", "abs")))),  # of another kind
         (EQUAL, EQUAL.replace("p6.down * 0.25", "p6.down * 1.0")),  # which has a meaning of its own
-        (EQUAL, EQUAL.replace("def main", "\ndef main")),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -110,10 +111,11 @@ def test_what_else_differs_is_looked_for(before: str, after: str, monkeypatch: p
     text(before)
     assert text(after) == without_cache(after)
     assert text(before) == without_cache(before)
-    text(before.replace("def main", "\n\n\ndef main"))
+    again = before.replace("def main(", "def main(also: f32[16], ")
+    text(again)
     no_search(monkeypatch)
     with pytest.raises(AssertionError, match="looked for"):
-        text(after.replace("def main", "\n\n\ndef main"))
+        text(again.replace(before[before.index(") ->") :], after[after.index(") ->") :]))
 
 
 @pytest.mark.sampled(2)
