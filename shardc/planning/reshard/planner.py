@@ -30,7 +30,7 @@ from shardc.planning.reshard.steps import FREE, ReshardStep
 EFFORT = 10_000  # moves tried before a search gives its best answer so far (an eighth of a second)
 WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh that has no more than MANY
 FINER_EFFORT = 3_000  # the same where pieces are finer, and only ways of fewer bytes are looked for
-UNEVEN_EFFORT = 1_000  # the same where atoms do not divide the tensor, of which few are alike
+UNEVEN_EFFORT = 1_000  # the same on meshes of more than MANY axes that do not divide the tensor
 FEW = 4  # pieces, of which cuts are worth any byte that they save
 WORTH_CUTTING = 64  # of more than FEW: cuts have to save more than this part of the bytes
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
@@ -88,20 +88,23 @@ def plan(
     sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
     whole = gains = tried = 0
+    finer = FINER_EFFORT
     for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
-            effort = WHOLE_EFFORT if len(source.mesh.several) <= MANY else EFFORT
+            many = len(source.mesh.several) > MANY
+            effort = EFFORT if many else WHOLE_EFFORT
+            finer = UNEVEN_EFFORT if many and not space.even else FINER_EFFORT
             found = _bounded(space, memory_limit, effort)
             whole = found.way.cost.bytes if found.way else 0
         elif atoms is not sets.every:
-            found = search(space, memory_limit, _finer(space), below=_less_than(whole, atoms))
+            found = search(space, memory_limit, finer, below=_less_than(whole, atoms))
             gains += found.way is not None
         elif sets.joined and gains < 2:
             found = Found(None, least_bytes(space), False)
         else:
             below = _less_than(best.cost.bytes, atoms)
-            found = search(space, memory_limit, _finer(space), below=below)
+            found = search(space, memory_limit, finer, below=below)
         tried += found.tried
         if found.way is not None and (best is None or found.way.cost < best.cost):
             best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False, 0)
@@ -175,10 +178,6 @@ def least(type: TensorType, source: Sharding, target: Sharding) -> tuple[int, in
     space = _space(type, source, target, atoms)
     left = Estimate(space).left(SearchState(space.start))
     return left.bytes, left.collectives
-
-
-def _finer(space: Space) -> int:
-    return FINER_EFFORT if space.even else UNEVEN_EFFORT
 
 
 def _less_than(bytes: int, atoms: Sequence[Axis]) -> int:
