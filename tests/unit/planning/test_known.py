@@ -254,6 +254,19 @@ def test_a_process_remembers_small_programs_that_took_long(
     assert not list(folder.iterdir())
 
 
+def test_a_search_that_others_begin_at_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With latency, however small the program is."""
+    monkeypatch.setattr(known, "_RECENT", {})
+    searched = list[object]()
+    improve = known.improve
+    monkeypatch.setattr(known, "improve", lambda problem: (searched.append(problem), improve(problem)))
+    first, then = Counted(), Counted((Combined("all-reduce", ("y",), 2, 1),))
+    graph, machine = propagated(PROGRAM), load("h100-infiniband")
+    for counted in ((first,), (first, then), (first, then)):
+        plan_program(graph, machine=machine, counted=counted)
+    assert len(searched) == 2
+
+
 def test_all_plans_that_are_weighed_are_remembered() -> None:
     """Those that are looked for on a machine with latency: the first may be the one that is written."""
     assert known.RECENT > len(("ring", *range(combined.TURNS)))

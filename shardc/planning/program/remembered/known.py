@@ -42,7 +42,8 @@ WORTH = 50
 """Operations: fewer are planned about as quickly as a plan is looked up in the folder."""
 
 MUCH = 20_000
-"""Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
+"""Entries of integer programs, a fifth of a second: a process remembers what took more, however small; and
+with latency all plans, since others begin at them."""
 
 RECENT = 12
 """Plans that a process keeps: as many as are weighed for one program, and those where searches begin."""
@@ -62,7 +63,7 @@ def improved(problem: Problem, *said: str, begin: Callable[[Problem], None] | No
             if begin is not None:
                 begin(problem)
             improve(problem)
-        if not worth and effort.entries < MUCH:
+        if not worth and effort.entries < MUCH and problem.rates.flat:
             return
         entry = _entry(problem, effort)
         if worth and not cache.ANEW.get():
