@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
 from shardc.planning.program.integer.building import again
-from shardc.planning.program.integer.cuts import Shared, Sharing
+from shardc.planning.program.integer.cuts import Shared, SharedCopies
 from shardc.planning.program.integer.highs import Limits, Rows, Solved, minimum
 from shardc.planning.program.integer.solver import Row
 from shardc.planning.program.problem.lacked import Lacked, as_lists, from_lists
@@ -65,7 +65,7 @@ class Tree:
         return np.array([0.0] * self.shared.first + [float(cost) for cost in arcs])
 
     def lacking(self, columns: Vector) -> list[Row]:
-        found = Sharing([self.shared]).lacking(columns, {})
+        found = SharedCopies([self.shared]).lacking(columns, {})
         for terms, low, _ in found:  # none that the solution keeps to
             assert sum(factor * columns[at] for at, factor in terms) < low
         self.rows.add(found)
@@ -101,7 +101,7 @@ def test_copies_that_are_made_of_each_other_lead_nowhere() -> None:
     costs = tree.costs([0 if 0 not in arc else 9 for arc in ARCS])
     found = solved(tree, costs)
     assert tree.cuts > 0 and found.whole_bound == 9
-    assert not Sharing([tree.shared]).lacking(found.columns, {})
+    assert not SharedCopies([tree.shared]).lacking(found.columns, {})
 
 
 def test_no_rows_are_added_to_what_shows_enough() -> None:
@@ -149,11 +149,11 @@ def test_what_one_value_lacked_another_has_from_the_start() -> None:
     lacked: Lacked = {}
     first, alike, unlike = Tree([0], [[1], [2]]), Tree([0], [[1], [2]]), Tree([0], [[1], [3]])
     costs = first.costs([0 if 0 not in arc else 9 for arc in ARCS])
-    lacking = partial(Sharing([first.shared]).lacking, lacked=lacked)
+    lacking = partial(SharedCopies([first.shared]).lacking, lacked=lacked)
     assert minimum(costs, first.rows, [False] * len(costs), lacking=lacking) is not None
     assert lacked == from_lists(json.loads(json.dumps(as_lists(lacked)))) != {}
     for tree, rounds in ((alike, 0), (unlike, 1)):
-        known = Sharing([tree.shared])
+        known = SharedCopies([tree.shared])
         known.have(known.known(lacked), tree.rows)
         found = solved(tree, costs)
         assert found.whole_bound == 9 and (tree.cuts > 0) == (rounds > 0)
@@ -165,7 +165,7 @@ def test_rows_that_are_had_are_those_that_are_added(
 ) -> None:
     had, added = Tree(given, needs), Tree(given, needs)
     cuts = [(frozenset(inside), user) for user in range(len(needs))]
-    Sharing([had.shared]).have(((0, cut) for cut in cuts), had.rows)
+    SharedCopies([had.shared]).have(((0, cut) for cut in cuts), had.rows)
     added.rows.add(added.shared.rows(cuts))
     for each, other in zip(
         astuple(had.rows.sums(had.width)), astuple(added.rows.sums(had.width)), strict=True

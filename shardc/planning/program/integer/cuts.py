@@ -134,7 +134,7 @@ class Ends(Struct, frozen=True):
                 yield number, (inside, user)
 
 
-class Sharing(Struct):
+class SharedCopies(Struct):
     """The values of a program whose copies several users share, and the cuts of which it has rows, each with
     the number of its value."""
 

@@ -22,7 +22,7 @@ from shardc.layout import Sharding
 from shardc.planning.program.costs.prices import Arcs, Price, Prices
 from shardc.planning.program.integer.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.integer.choices import Every
-from shardc.planning.program.integer.cuts import Shared, Sharing
+from shardc.planning.program.integer.cuts import Shared, SharedCopies
 from shardc.planning.program.integer.highs import Numbers, Row, Rows, Solved, Vector
 from shardc.planning.program.integer.listing import TooMany
 from shardc.planning.program.problem.problem import Problem
@@ -88,7 +88,7 @@ class Network(Struct):
     ticks: list[float] = []
     count: list[int] = []
     parts: Parts = field(default_factory=Parts)
-    shared: Sharing = field(default_factory=Sharing)
+    shared: SharedCopies = field(default_factory=SharedCopies)
     flows: int = 0
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""
