@@ -46,22 +46,23 @@ def network(
     than `limit` ticks may be missing. Building stops soon after `most` columns; TooMany where it would price
     more than so many `pairs` of layouts one by one, or a value may be in more than PLACES.
     """
-    net = _built(problem, every, prices, limit, most, scope, pairs)
+    net = Network(problem, every, prices, limit, scope or problem.variables, pairs=pairs)
+    _build(net, most)
     net.shared.have(net.shared.known(problem.lacked), net.rows)
     return net
 
 
-def _built(
-    problem: Problem,
-    every: Every,
-    prices: Prices,
-    limit: float = inf,
-    most: float = inf,
-    scope: list[Variable] | None = None,
-    pairs: float = inf,
-) -> Network:
-    """The program without rows that others lacked."""
-    net = Network(problem, every, prices, limit, scope or problem.variables, pairs=pairs)
+def again(net: Network) -> Network:
+    """The program with the prices that are known now, which say other copies to be made in one."""
+    anew = Network(net.problem, net.every, net.prices, net.limit, net.scope)
+    _build(anew)
+    anew.shared.have(net.shared.cuts, anew.rows)
+    return anew
+
+
+def _build(net: Network, most: float = inf) -> None:
+    """Its columns and rows, but for those that other programs lacked."""
+    problem, every = net.problem, net.every
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
@@ -72,14 +73,6 @@ def _built(
             _values(net, values[start : start + AT_ONCE], most)
     given = [problem.own_cost(v, v.choice) for v in net.scope if v not in every.choices]
     net.ticks[ONE], net.count[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
-    return net
-
-
-def again(net: Network) -> Network:
-    """The program with the prices that are known now, which say other copies to be made in one."""
-    anew = _built(net.problem, net.every, net.prices, net.limit, scope=net.scope)
-    anew.shared.have(net.shared.cuts, anew.rows)
-    return anew
 
 
 def part(
