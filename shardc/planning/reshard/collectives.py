@@ -62,14 +62,16 @@ class Collectives(Struct, frozen=True):
             permutes.setdefault(moved, []).append(edge)
         return permutes
 
-    def unsteady(self, found: Sequence[AtomLayout], parts: Numbers, count: int) -> list[Numbers]:
+    def unsteady(
+        self, found: Sequence[AtomLayout], parts: Numbers, count: int, several: int
+    ) -> list[Numbers]:
         """Those that are no linear function of their bytes, by number, together as they take as long: sums,
-        gathers and scatters over several atoms, which may be done in stages, and those that make partial
+        gathers and scatters over `several` atoms, which may be done in stages, and those that make partial
         results, which are written. The order of dimensions does not tell them apart. `parts`: into how many
         each layout splits each dimension."""
         before, after = self._where(found, count)
         stays, blocks = before == after, parts.prod(axis=1)
-        staged = np.isin(self.kinds, STAGED) & ((~stays).sum(axis=1) > 1)
+        staged = np.isin(self.kinds, STAGED) & ((~stays).sum(axis=1) >= several)
         which = np.flatnonzero(staged | self.unreduces)
         ends = blocks[self.edges.sources], blocks[self.edges.targets]
         joined = [np.where(staged[:, None], _together(end, ~stays), STAYS) for end in (before, after)]
@@ -77,7 +79,7 @@ class Collectives(Struct, frozen=True):
         _, group = np.unique(told[which], axis=0, return_inverse=True)
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        return np.split(which[order], starts[1:])
+        return np.split(which[order], starts[1:]) if len(which) else []
 
     def grown(self, blocks: Vector) -> Vector:
         """By how much a device's block grows, where layouts have blocks of these sizes."""

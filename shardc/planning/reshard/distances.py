@@ -45,7 +45,7 @@ MANY = 1 << 13
 
 class Part(NamedTuple):
     """Some of the ways that were asked for, by the number of the question, with what is known between layouts
-    of the atoms that they move, and the part of the tensor that is a block of the atoms that stay."""
+    of the atoms that they move, and into how many parts the atoms that stay split each dimension (rows)."""
 
     here: Numbers
     known: Distances
@@ -53,7 +53,7 @@ class Part(NamedTuple):
     targets: Sequence[Sharding]
     rows: Numbers
     columns: Numbers
-    share: Vector
+    parts: Numbers
 
 
 class Distances(Struct, frozen=True, dict=True):
@@ -113,7 +113,7 @@ class Distances(Struct, frozen=True, dict=True):
         moved, steps = np.zeros(len(rows)), np.zeros(len(rows))
         for part in self.parts(sources, targets, rows, columns):
             parts, steps[part.here] = part.known.among(part.sources, part.targets, part.rows, part.columns)
-            moved[part.here] = part.share * parts
+            moved[part.here] = parts / part.parts.prod(axis=0)
         return moved, steps
 
     def moved(self, lengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -132,10 +132,11 @@ class Distances(Struct, frozen=True, dict=True):
         """That of a charted layout. LayoutError if it has other pieces of axes."""
         known = self.known.get(sharding)
         if known is None:
-            known = self.known[sharding] = self.ways.index[self._layout(sharding)]
+            known = self.known[sharding] = self.ways.index[self.layout(sharding)]
         return known
 
-    def _layout(self, sharding: Sharding) -> AtomLayout:
+    def layout(self, sharding: Sharding) -> AtomLayout:
+        """A layout in the atoms, without others. LayoutError if it has other pieces of axes."""
         known = self.layouts.get(sharding)
         if known is None:
             known = self.layouts[sharding] = self._in_atoms(sharding)
@@ -163,13 +164,13 @@ class Distances(Struct, frozen=True, dict=True):
     ) -> Iterator[Part]:
         """Ways from some of the `sources` to some `targets`, by number, over the atoms that each moves: those
         that either names, but for those that stay where they are (held.py)."""
-        held = Held([*map(self._layout, sources)], [*map(self._layout, targets)], self.sizes)
-        moved, share = held.among(rows, columns)
-        for mask in distinct(moved):
-            here = np.flatnonzero(moved == mask)
+        held = Held([*map(self.layout, sources)], [*map(self.layout, targets)], self.sizes)
+        moved = held.among(rows, columns)
+        for mask in distinct(moved.atoms):
+            here = np.flatnonzero(moved.atoms == mask)
             atoms = sorted((atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=size_of)
             known = distances((*atoms,), self.rank)
-            yield Part(here, known, sources, targets, rows[here], columns[here], share[here])
+            yield Part(here, known, sources, targets, rows[here], columns[here], moved.parts[:, here])
 
     def among(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
@@ -178,19 +179,21 @@ class Distances(Struct, frozen=True, dict=True):
         all atoms may move; or less, where there are too many layouts."""
         return (self._charts if self.small else self.estimates)(sources, targets, rows, columns)
 
-    def _pairs_of(
+    def _ends(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
-    ) -> Iterator[Numbers]:
-        """The layouts of both ends by number, of those that are used."""
-        for layouts, which in ((sources, rows), (targets, columns)):
-            numbers, used = np.zeros(len(layouts), np.int64), distinct(which)
-            (numbers[used],) = self.numbers([layouts[i] for i in used])
-            yield numbers[which]
+    ) -> tuple[Numbers, Numbers]:
+        """The layouts of both ends of ways by number."""
+        return self._end(sources, rows), self._end(targets, columns)
+
+    def _end(self, layouts: Sequence[Sharding], which: Numbers) -> Numbers:
+        numbers, used = np.zeros(len(layouts), np.int64), distinct(which)
+        (numbers[used],) = self.numbers([layouts[i] for i in used])
+        return numbers[which]
 
     def _charts(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        return self.moved(self.ways.paths.pairs(*self._pairs_of(sources, targets, rows, columns)))
+        return self.moved(self.ways.paths.pairs(*self._ends(sources, targets, rows, columns)))
 
     def estimates(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
@@ -198,11 +201,11 @@ class Distances(Struct, frozen=True, dict=True):
         """What the charts give, or less: what the worst-placed device lacks."""
         used, back = np.unique(rows, return_inverse=True)
         begin: list[int] = used.tolist()
-        starts, back = Starts([self._layout(sources[i]) for i in begin], self.rank), back.reshape(-1)
+        starts, back = Starts([self.layout(sources[i]) for i in begin], self.rank), back.reshape(-1)
         moved, steps = np.zeros(len(rows)), np.zeros(len(rows))
         for column in distinct(columns):
             here = columns == column
-            space = _even_space(self.sizes, AtomLayout(((),) * self.rank), self._layout(targets[column]))
+            space = _even_space(self.sizes, AtomLayout(((),) * self.rank), self.layout(targets[column]))
             parts, count = Estimate(space).left_of_all(starts)
             moved[here], steps[here] = parts[back[here]], count[back[here]]
         return moved, steps
@@ -213,7 +216,7 @@ class Distances(Struct, frozen=True, dict=True):
         pair = source, target
         if pair not in self.pairs:
             moved, _ = self.moved(self.ways.paths.pairs(*self.numbers([source], [target])))
-            self.pairs[pair] = float(moved[0]), *_left(self.sizes, *map(self._layout, pair))
+            self.pairs[pair] = float(moved[0]), *_left(self.sizes, *map(self.layout, pair))
         return self.pairs[pair]
 
 

@@ -10,15 +10,30 @@ the other atoms.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise, permutations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shardc.planning.reshard.orders import Numbers
-from shardc.planning.reshard.space import AtomLayout
-from shardc.planning.solvers import Vector
+from shardc.planning.reshard.space import AtomLayout, Atoms
 
 NONE = -1
+FOLLOW = 7  # of these all pairs are bits of a number
+UNSAID = 62  # a bit that is never set
+
+
+class Moved(NamedTuple):
+    """Of some ways: the atoms that move, as bits; which of these go together, as bits (Held.follow); the
+    dimensions that they split before or after, as bits; and into how many parts the atoms that stay split
+    each dimension (rows)."""
+
+    atoms: Numbers
+    together: Numbers
+    dims: Numbers
+    parts: Numbers
 
 
 class Held:
@@ -27,31 +42,62 @@ class Held:
     def __init__(
         self, sources: Sequence[AtomLayout], targets: Sequence[AtomLayout], sizes: Sequence[int]
     ) -> None:
-        self.sizes = np.array([*sizes, 1], np.float64)  # the last is NONE's
+        self.sizes = np.array([*sizes, 1], np.int64)  # the last is NONE's
         self.bits = np.array([*(1 << atom for atom in range(len(sizes))), 0], np.int64)
         self.sources, self.targets = (_Places(each, len(sizes)) for each in (sources, targets))
 
-    def among(self, rows: Numbers, columns: Numbers) -> tuple[Numbers, Vector]:
-        """For each way from a source to a target, by number: the atoms that move, as bits, and the part of
-        the tensor that is a block of those which stay."""
-        held = self.sources.partial[rows] & self.targets.partial[columns]
-        parts = np.ones(len(rows))
-        for before, after in zip(self.sources.dims, self.targets.dims, strict=True):
+    def among(self, rows: Numbers, columns: Numbers) -> Moved:
+        """Of each way from a source to a target, by number."""
+        held, across = (
+            self.sources.partial[rows] & self.targets.partial[columns],
+            np.zeros(len(rows), np.int64),
+        )
+        parts = np.ones((len(self.sources.dims), len(rows)), np.int64)
+        dims = zip(parts, self.sources.dims, self.targets.dims, strict=True)
+        for dim, (split, before, after) in enumerate(dims):
             stay = np.ones(len(rows), np.bool_)
             for first, second in zip(before, after, strict=True):
-                atoms = first[rows]
-                stay &= (atoms == second[columns]) & (atoms != NONE)
-                if not stay.any():
-                    break
+                atoms, others = first[rows], second[columns]
+                across |= np.where((atoms != others) | ~stay & (atoms != NONE), 1 << dim, 0)
+                stay &= (atoms == others) & (atoms != NONE)
                 held |= np.where(stay, self.bits[atoms], 0)
-                parts *= np.where(stay, self.sizes[atoms], 1)
+                split *= np.where(stay, self.sizes[atoms], 1)
         named = self.sources.named[rows] | self.targets.named[columns]
-        return named & ~held, 1 / parts
+        together = self.sources.together[rows] & self.targets.together[columns]
+        return Moved(named & ~held, together, across, parts)
+
+
+def runs(atoms: Sequence[int], together: int) -> list[Atoms]:
+    """Atoms in runs that go together, each in the order in which it stands."""
+    found: list[Atoms] = [(atom,) for atom in atoms]
+    at = 0
+    while at < len(found):
+        after = next((run for run in found if run != found[at] and _follows(found[at], run, together)), None)
+        if after is None:
+            at += 1
+        else:
+            found[at] += after
+            found.remove(after)
+            at = 0
+    return found
+
+
+def _follows(run: Atoms, other: Atoms, together: int) -> bool:
+    """Whether one run is wherever another ends; of two in no order, whether its atoms have larger numbers."""
+    if not together >> follow(run[-1], other[0]) & 1:
+        return False
+    return run[0] < other[0] or not together >> follow(other[-1], run[0]) & 1
+
+
+def follow(atom: int, other: int) -> int:
+    """The bit that says that an atom follows another in its dimension, or that both are partial, or nowhere.
+    Of the first FOLLOW atoms alone."""
+    return FOLLOW * atom + other if max(atom, other) < FOLLOW else UNSAID
 
 
 class _Places:
     """For each dimension and each place in it the atom that some layouts have there, or NONE; and as bits the
-    atoms that are partial in each of them, and all that it names."""
+    atoms that are partial in each of them, all that it names, and which follow each other."""
 
     def __init__(self, layouts: Sequence[AtomLayout], count: int) -> None:
         rank = len(layouts[0].dims) if layouts else 0
@@ -61,7 +107,16 @@ class _Places:
                 self.dims[dim, : len(atoms), number] = atoms
         self.partial = np.array([_bits(layout.partial) for layout in layouts], np.int64)
         self.named = np.array([_bits(layout.used()) for layout in layouts], np.int64)
+        self.together = np.array([_together(layout, count) for layout in layouts], np.int64)
 
 
 def _bits(atoms: Sequence[int] | set[int]) -> int:
     return sum(1 << atom for atom in atoms)
+
+
+@lru_cache(maxsize=65536)
+def _together(layout: AtomLayout, count: int) -> int:
+    nowhere = [atom for atom in range(count) if atom not in layout.used()]
+    pairs = [pair for dim in layout.dims for pair in pairwise(dim)]
+    pairs += [*permutations(layout.partial, 2), *permutations(nowhere, 2)]
+    return sum(1 << follow(*pair) for pair in pairs if max(pair) < FOLLOW)

@@ -64,6 +64,7 @@ class Ways:
         self._alike: dict[bytes, dict[int, Vector]] = {}
         self._evenly: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         self._parted: dict[int, _Folded] = {}
+        self._unsteady: dict[bool, list[Numbers]] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -79,7 +80,7 @@ class Ways:
                     np.repeat(sources, len(bytes)),
                     orders.before(orders.order[sources], ends).ravel(),
                     np.tile(np.array([*bytes.values()], np.float64), len(sources)),
-                    np.tile([KINDS.index(kind) for _, kind in bytes], len(sources)),
+                    np.tile(np.array([KINDS.index(kind) for _, kind in bytes], np.int64), len(sources)),
                 )
             )
         columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
@@ -142,15 +143,18 @@ class Ways:
         steps = np.where(np.isfinite(lengths), lengths - np.where(np.isfinite(moved), moved, 0), 0)
         return moved * (self.whole // part.whole) + steps
 
-    def times(self, of: Callable[[str, Atoms], tuple[float, float, float]]) -> Matrix:
-        """Of each collective what `of` says of its kind and the atoms that it moves."""
-        each, which = self._moving
-        return np.array([of(*kind) for kind in each]).reshape(-1, 3)[which]
+    def times(self, each: Sequence[tuple[float, float, float]]) -> Matrix:
+        """Of every collective what is said of its kind and the atoms that it moves (moving)."""
+        return np.array(each).reshape(-1, 3)[self._moving[1]]
+
+    @property
+    def moving(self) -> list[tuple[str, Atoms]]:
+        """The kinds of collectives that there are, each with the atoms that it moves."""
+        return self._moving[0]
 
     @cached_property
     def _moving(self) -> tuple[list[tuple[str, Atoms]], Numbers]:
-        """The kinds of collectives that there are, each with the atoms that it moves, and which of them each
-        collective is."""
+        """These, and which of them each collective is."""
         made, count = self.collectives, len(self.space.sizes)
         kinds, which = np.unique((made.kinds << count) + made.moved(self.found, count), return_inverse=True)
         numbers: list[int] = kinds.tolist()
@@ -162,11 +166,15 @@ class Ways:
         """The permutes, by the atoms along which they send blocks."""
         return self.collectives.permuted(self.found, self.space.sizes)
 
-    @cached_property
-    def unsteady(self) -> list[Numbers]:
+    def unsteady(self, runs: bool) -> list[Numbers]:
         """The collectives whose time is no linear function of their bytes, by number, together those that
-        take as long as each other."""
-        return self.collectives.unsteady(self.found, self._parts, len(self.space.sizes))
+        take as long as each other. runs: whether atoms stand for several axes each."""
+        if runs not in self._unsteady:
+            found = self.collectives.unsteady(
+                self.found, self._parts, len(self.space.sizes), 1 if runs else 2
+            )
+            self._unsteady[runs] = found
+        return self._unsteady[runs]
 
     @cached_property
     def grown(self) -> Vector:
@@ -205,6 +213,10 @@ class Ways:
             divided = np.array(shape)[:, None] % np.arange(1, prod(self.space.sizes) + 1) == 0
             self._evenly[shape] = divided[np.arange(len(shape)), self._parts - 1].all(axis=1)
         return self._evenly[shape]
+
+    def parts_of(self, layout: AtomLayout) -> int:
+        """Into how many parts a layout splits a tensor."""
+        return prod(map(self.space.parts, layout.dims))
 
     @cached_property
     def _parts(self) -> Numbers:

@@ -52,7 +52,7 @@ def test_no_permute_goes_all_over_a_torus():
     target = Sharding(POD, (Dim((data, fsdp)), Dim(())))
     fewest, quickest = direct(type, source, target), rates.made(type, source, (target,), PLAIN)
     assert "collective_permute" in [step.kind for step in fewest[0][2].steps]
-    assert [plan.steps[0].kind for _, _, plan in quickest] == ["all_to_all", "all_reduce"]
+    assert [plan.steps[0].kind for _, _, plan in quickest] == ["all_reduce", "all_to_all"]
     assert all(plan.at_once for _, _, plan in quickest)
     assert ticks(rates, type, fewest) == pytest.approx(0.59e12, rel=1e-2)
     assert ticks(rates, type, quickest) == pytest.approx(0.107e12, rel=1e-2)

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from shardc.analysis.phases import Context, Phase
-from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.program.costs.delays import Delays, WholeAxes
+from shardc.planning.program.costs.quickest import Changes
 from shardc.planning.program.costs.rates import ONCE, Rates
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
@@ -26,14 +25,10 @@ from shardc.planning.reshard.ways import Ways
 from shardc.planning.solvers import Vector
 
 
-class Asked(Struct, frozen=True):
-    """Changes of layout of a tensor: from which of some layouts to which, by their numbers there."""
+class Asked(Changes, frozen=True):
+    """Changes of layout of a tensor, with what surrounds it."""
 
-    type: TensorType
     context: Context
-    layouts: Sequence[Sharding]
-    rows: Numbers
-    columns: Numbers
 
     @property
     def bytes(self) -> int:

@@ -17,6 +17,7 @@ from typing import Self
 from shardc.analysis.phases import Context, Phase
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding
+from shardc.planning.program.costs.chart import Chart, Exactly, Moving
 from shardc.planning.program.costs.quickest import Quickest
 from shardc.planning.reshard.copies import (
     MadeCopy,
@@ -28,7 +29,7 @@ from shardc.planning.reshard.copies import (
     direct,
     price,
 )
-from shardc.planning.reshard.steps import FREE, ReshardStep
+from shardc.planning.reshard.steps import ReshardStep
 
 WORTH = 15 / 16  # of the time of the one copy that sends the fewest bytes: what others take for less
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
@@ -44,6 +45,7 @@ class Copying(ABC):
         self.lean, self.whole = lean, False
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
+        self._charts: dict[Moving, Chart] = {}
 
     def over_whole_axes(self) -> Self:
         """The same, where changes of layout are over whole axes."""
@@ -74,6 +76,10 @@ class Copying(ABC):
     def taken(self, phase: Phase, kind: str, over: tuple[Axis, ...]) -> tuple[float, float, float]:
         """Of a collective over whole axes the ticks before its first byte, those of each byte, and those of
         each byte where it takes the longer of the two; 0 of what sends nothing."""
+
+    @abstractmethod
+    def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
+        """Ticks of a gather, scatter or sum of blocks of one size, or of making partial results."""
 
     def copies(
         self,
@@ -123,12 +129,8 @@ class Copying(ABC):
     def quickest(self, rank: int, phase: Phase) -> Quickest:
         """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
-
-            def exact(type: TensorType, source: Sharding, step: ReshardStep) -> float:
-                return START * (step.kind not in FREE) + self.step(type, source, step, phase)
-
-            times = partial(self.taken, phase)
-            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.longer)
+            times, exact = partial(self.taken, phase), partial(self.exactly, phase)
+            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.longer, self._charts)
         return self._quickest[rank, phase]
 
 

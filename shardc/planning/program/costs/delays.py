@@ -42,7 +42,7 @@ class Delays:
         def least(kind: str, moved: Atoms) -> tuple[float, float, float]:
             return rates.least_of(phase, kind, tuple(axis for atom in moved for axis in atoms[atom]))
 
-        times = ways.times(least)
+        times = ways.times([least(*kind) for kind in ways.moving])
         self.before = ways.timed(times[:, 0])
         sent, joined = (times[:, at] * made.edges.lengths / ways.whole for at in (1, 2))
         written = rates.tick / rates.machine.bandwidth * ways.grown

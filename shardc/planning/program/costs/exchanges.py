@@ -89,6 +89,12 @@ class Exchanges:
             block = wanted.result
         return ticks
 
+    def even(self, kind: str, over: tuple[Axis, ...], elements: int, type: TensorType, phase: Phase) -> int:
+        """Of a sum, gather or scatter of a block of so many elements, which is divided evenly."""
+        op = OPS[kind]
+        dim = None if op is spmd.all_reduce else 0
+        return self._time(Wanted(op, over, (elements,), type.numpy.itemsize, dim, "sum"), phase)
+
     def least(self, kind: str, over: Sequence[Axis], phase: Phase) -> Least:
         """What one over pieces of axes takes, or more."""
         op, held = OPS[kind], MEGABYTE * size_of(over)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from shardc.analysis.phases import Phase
 from shardc.planning.program.costs.bounds import Asked, Bound, Bounds
 from shardc.planning.program.costs.rates import Rates
 from shardc.planning.reshard.runs import AxisAtoms
@@ -26,7 +27,15 @@ class OverWholeAxes:
 
     def of(self, asked: Sequence[Asked]) -> list[Bound]:
         """Of each of some questions. LayoutError if a layout has other pieces of axes."""
-        found = [self._quickest(each) for each in asked]
+        found = [(np.full(len(each.rows), np.inf), np.zeros(len(each.rows))) for each in asked]
+        alike = dict[tuple[int, Phase], list[int]]()
+        for number, each in enumerate(asked):
+            if len(each.rows) and not each.context.manual:
+                alike.setdefault((each.type.rank, each.context.phase), []).append(number)
+        for (rank, phase), numbers in alike.items():
+            known = self.rates.quickest(rank, phase).ticks([asked[number] for number in numbers])
+            for number, each in zip(numbers, known, strict=True):
+                found[number] = each
         left = [np.flatnonzero(np.isinf(ticks)) for ticks, _ in found]
         pairs = zip(asked, left, strict=True)
         rest = self._bounds.of(
@@ -35,19 +44,3 @@ class OverWholeAxes:
         for (ticks, count), at, (least, steps) in zip(found, left, rest, strict=True):
             ticks[at], count[at] = least, steps
         return found
-
-    def _quickest(self, asked: Asked) -> Bound:
-        """Ticks, infinite where they are not known, and whether something is sent."""
-        rows, columns, context = asked.rows, asked.columns, asked.context
-        ticks, sends = np.full(len(rows), np.inf), np.zeros(len(rows))
-        if context.manual or not len(rows):
-            return ticks, sends
-        quickest = self.rates.quickest(asked.type.rank, context.phase)
-        numbers = np.array([quickest.number(layout) for layout in asked.layouts], np.int64)
-        kinds = np.array([layout.kind if layout.unreduced else "" for layout in asked.layouts])
-        (begin, end), (before, after) = ((each[rows], each[columns]) for each in (numbers, kinds))
-        one_kind = (before == after) | (before == "") | (after == "")
-        known = np.flatnonzero((begin >= 0) & (end >= 0) & one_kind)
-        if len(known):
-            ticks[known], sends[known] = quickest.ticks(asked.type, begin[known], end[known])
-        return ticks, sends

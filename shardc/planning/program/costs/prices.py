@@ -106,14 +106,15 @@ class Prices:
         """Look up together, as far as they are not known, the prices between all of some layouts, and those
         between some pairs of layouts."""
         new = dict.fromkeys(table for table in tables if table not in self.tables)
-        asked = [Asked(type, context, places, *_all(len(places))) for type, context, places in new]
+        asked = [Asked(type, places, *_all(len(places)), context) for type, context, places in new]
         keys = list[list[Key]]()
         for (type, context, places), pairs in ways:
             found = [key for pair in pairs if (key := (type, *pair, context)) not in self.known]
             if found:
                 number = {place: at for at, place in enumerate(places)}
                 ends = [number[key[1]] for key in found], [number[key[2]] for key in found]
-                asked.append(Asked(type, context, places, *(np.array(each, np.int64) for each in ends)))
+                rows, columns = (np.array(each, np.int64) for each in ends)
+                asked.append(Asked(type, places, rows, columns, context))
                 keys.append(found)
         bounds = self.bounds.of(asked)
         for table, (ticks, count) in zip(new, bounds[: len(new)], strict=True):

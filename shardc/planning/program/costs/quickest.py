@@ -6,180 +6,226 @@ time:
 
     f32[8192, 16384] [data, fsdp] partial(sum: model) -> [(data, fsdp), -], data = 16, fsdp = 128, model = 8
     fewest bytes    reduce-scatter, permute, all-to-all, all-gather      0.59 ms on the torus tpu-v5e
-    quickest        all-to-all, all-reduce                               0.11 ms
+    quickest        all-reduce, all-to-all                               0.11 ms
 
 Each of its collectives is a copy of its own, which is marked as one that is made at once.
+
+Axes that stay where they are (held.py) have a part of the tensor on each of their devices, and are not on the
+way: here that is data, and the way is one of f32[512, 16384] over fsdp and model. Axes that go together are
+one. Nor are dimensions on the way that no axis leaves or enters, but for the largest, through which others
+may go. So ways are looked for over few axes and dimensions (chart.py), however many there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from math import inf, prod
+from typing import NamedTuple
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec import Struct
 
-from shardc.graph import TensorType, is_narrow
-from shardc.layout import Axis, Mesh, Sharding, shared
-from shardc.planning.reshard.collectives import KINDS
-from shardc.planning.reshard.distances import distances
+from shardc.graph import TensorType
+from shardc.layout import Mesh, Sharding, shared
+from shardc.planning.program.costs.chart import Chart, Exact, Moving, Sized, Times
+from shardc.planning.reshard.distances import FEW, distances
+from shardc.planning.reshard.held import Held, runs
 from shardc.planning.reshard.orders import Numbers
-from shardc.planning.reshard.paths import Either
 from shardc.planning.reshard.planner import from_atoms, kinds_differ
 from shardc.planning.reshard.runs import alone
-from shardc.planning.reshard.space import Atoms
+from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.reshard.steps import ReshardStep
-from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
+from shardc.planning.solvers import Vector
 
-LITTLE = 1e-3
-"""Ticks of a byte: of equally quick ways that with the fewest is taken, since on a torus small tensors take
-as long as large ones."""
 
-Times = Callable[[str, tuple[Axis, ...]], tuple[float, float, float]]
-"""Of a kind of collective over some axes the ticks before its first byte, those of each byte, and those of
-each byte where it takes the longer of the two."""
+class Changes(Struct, frozen=True):
+    """Changes of layout of a tensor: from which of some layouts to which, by their numbers there."""
 
-Exact = Callable[[TensorType, Sharding, ReshardStep], float]
-"""The ticks of a collective on a tensor in a layout."""
+    type: TensorType
+    layouts: Sequence[Sharding]
+    rows: Numbers
+    columns: Numbers
+
+
+class Within(Struct, frozen=True):
+    """Ways over some axes, in runs that go together, and some dimensions of a tensor, all by number."""
+
+    runs: tuple[Atoms, ...]
+    dims: Atoms
+
+    def inside(self, layout: AtomLayout) -> AtomLayout:
+        """What a layout has there."""
+        number = {run[0]: at for at, run in enumerate(self.runs)}
+
+        def kept(axes: Atoms) -> Atoms:
+            return tuple([number[axis] for axis in axes if axis in number])
+
+        dims = tuple([kept(layout.dims[dim]) for dim in self.dims])
+        return AtomLayout(dims, tuple(sorted(kept(layout.partial))))
+
+    def back(self, found: AtomLayout, begun: AtomLayout) -> AtomLayout:
+        """Such a layout as one of all axes and dimensions, of which the others are as they were."""
+        moving = {axis for run in self.runs for axis in run}
+
+        def joined(before: Atoms, after: Atoms) -> Atoms:
+            stay = [axis for axis in before if axis not in moving]
+            return (*stay, *(axis for at in after for axis in self.runs[at]))
+
+        dims = [*begun.dims]
+        for dim, after in zip(self.dims, found.dims, strict=True):
+            dims[dim] = joined(dims[dim], after)
+        return AtomLayout(tuple(dims), tuple(sorted(joined(begun.partial, found.partial))))
+
+
+class _Part(NamedTuple):
+    """Some ways, by number, their chart, the block of what stays that they are of, and their ends in it."""
+
+    within: Within
+    chart: Chart
+    block: TensorType
+    here: Numbers
+    sources: Numbers
+    targets: Numbers
 
 
 class Quickest:
-    """The quickest ways of tensors of one rank. longer: whether a collective takes the longer of latency and
-    bytes, else their sum; exact: what one takes that is neither."""
+    """The quickest ways of tensors of one rank. Of `times`, `exact` and `longer` chart.py tells. `charts` has
+    those that others made where collectives take as long."""
 
-    def __init__(self, mesh: Mesh, rank: int, times: Times, exact: Exact, longer: bool) -> None:
+    def __init__(
+        self, mesh: Mesh, rank: int, times: Times, exact: Exact, longer: bool, charts: dict[Moving, Chart]
+    ) -> None:
         self.known = distances(alone(mesh.several), rank)
-        self.mesh, self._longer, self._exact = mesh, longer, exact
-        if not self.known.charted:
-            return
-        ways = self.known.ways
+        self.mesh, self._times, self._how, self._made = mesh, times, (exact, longer), charts
+        self._sizes = self.known.sizes
+        self._charts: dict[tuple[tuple[Atoms, ...], int], Chart] = {}
+        self._numbers: dict[Within, dict[AtomLayout, int]] = {}
+        self._whole: dict[Sharding, AtomLayout | None] = {}
 
-        def took(kind: str, moved: Atoms) -> tuple[float, float, float]:
-            return times(kind, tuple(mesh.several[atom] for atom in moved))
-
-        found = ways.times(took)
-        for moved, edges in ways.permutes.items():
-            found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
-        self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
-        self._part = ways.collectives.edges.lengths / ways.whole
-        self._took: dict[_Sized, Vector] = {}
-        self._paths: dict[_Sized, Either] = {}
-        self._kept: dict[tuple[_Sized, bool], tuple[Numbers, Edges]] = {}
-        self._reached: dict[tuple[_Sized, bool], dict[int, Vector]] = {}
-
-    def number(self, layout: Sharding) -> int:
-        """That of a layout of whole axes, where ways are looked for; -1 of another."""
-        used = {axis for axis in layout.axes() if axis.size > 1}
-        whole = self.known.charted and used.issubset(self.mesh.several)
-        return self.known.number(layout) if whole else -1
-
-    def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> tuple[Vector, Vector]:
-        """What the quickest ways take from each of some layouts to one of others, by number, infinite where
-        there is none of even blocks; and 1 where something is sent."""
-        ways = self.known.ways
-        _, count = self.known.moved(ways.paths.pairs(sources, targets))
-        if ways.is_even(type.shape):
-            return self._even(type).pairs(sources, targets), np.minimum(count, 1)
-        found, partial = np.empty(len(sources)), ways.partial[targets]
-        for late in (False, True):
-            here = np.flatnonzero(partial == late)
-            starts, which = np.unique(sources[here], return_inverse=True)
-            if len(starts):
-                found[here] = self._from(type, late, starts)[which, targets[here]]
-        return found, np.minimum(count, 1)
+    def ticks(self, asked: Sequence[Changes]) -> list[tuple[Vector, Vector]]:
+        """Of each question what the quickest ways take, infinite where there is none of even blocks, where
+        parts of axes or partial results of two kinds are at the ends, or where more axes move than are
+        charted; and 1 where something is sent."""
+        number, start = dict[AtomLayout, int](), [0, *accumulate([len(each.rows) for each in asked])]
+        ticks, sends = np.full(start[-1], inf), np.zeros(start[-1])
+        known = [self._known(each, number) for each in asked]
+        which, begin, end = (np.concatenate(each) for each in zip(*known, strict=True))
+        of = np.repeat(np.arange(len(asked)), [len(some) for some, _, _ in known])
+        which += np.array(start)[of]
+        types, alike = [each.type for each in asked], dict[tuple[Chart, Sized], list[_Part]]()
+        for part in self._parts(types, of, [*number], begin, end):
+            alike.setdefault((part.chart, part.chart.sized(part.block)), []).append(part)
+        for (chart, _), parts in alike.items():
+            here, sources, targets = (
+                np.concatenate(each)
+                for each in zip(*[(part.here, part.sources, part.targets) for part in parts], strict=True)
+            )
+            ticks[which[here]], sends[which[here]] = chart.ticks(parts[0].block, sources, targets)
+        return [(ticks[first:last], sends[first:last]) for first, last in pairwise(start)]
 
     def steps(self, type: TensorType, source: Sharding, target: Sharding, most: float) -> list[ReshardStep]:
         """The collectives on the quickest way of those that have even blocks; none if it takes `most` ticks
-        or more, or if parts of axes or partial results of two kinds are at its ends."""
-        start, goal = self.number(source), self.number(target)
-        if start < 0 or goal < 0 or kinds_differ(source, target):
+        or more, or is not known (ticks)."""
+        begun, goal = self._layout(source), self._layout(target)
+        if begun is None or goal is None or kinds_differ(source, target):
             return []
-        late = bool(self.known.ways.partial[goal])
-        reached = self._from(type, late, np.array([start]))[0]
-        if reached[goal] >= most:
-            return []
-        kept, edges = self._edges(type, late)
-        kind = source.kind if source.unreduced else target.kind
-        return [self._step(type, number, kind) for number in kept[_way(edges, reached, start, goal)].tolist()]
+        kind, found = source.kind if source.unreduced else target.kind, list[ReshardStep]()
+        first, last = np.array([0]), np.array([1])
+        for part in self._parts([type], first, [begun, goal], first, last):
+            for name, layout, bytes in part.chart.steps(
+                part.block, int(part.sources[0]), int(part.targets[0]), most
+            ):
+                after = part.within.back(layout, begun)
+                made = from_atoms(self.mesh, after, self.mesh.several, kind if after.partial else "sum")
+                found.append(ReshardStep(name, shared(made), bytes))
+        return found
 
-    def _from(self, type: TensorType, late: bool, starts: Numbers) -> Matrix:
-        """What ways take from some layouts (rows) to all; only to partial layouts, `late`, results are made
-        partial."""
-        ways = self.known.ways
-        if ways.is_even(type.shape):
-            either = self._even(type)
-            return (either.every if late else either.whole).between(starts, np.arange(len(ways.found)))
-        known = self._reached.setdefault((_sized(type), late), {})
-        begun: list[int] = starts.tolist()
-        new = [start for start in begun if start not in known]
-        if new:
-            rows = shortest_paths(len(ways.found), self._edges(type, late)[1], np.array(new))
-            known.update(zip(new, rows, strict=True))
-        return np.stack([known[start] for start in begun])
-
-    def _even(self, type: TensorType) -> Either:
-        """The shortest paths of a tensor that all layouts divide."""
-        sized = _sized(type)
-        if sized not in self._paths:
-            self._paths[sized] = self.known.ways.timed(self._lengths(type))
-        return self._paths[sized]
-
-    def _edges(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
-        """The collectives between layouts that divide a tensor, by number, with their ticks."""
-        key = _sized(type), late
-        if key not in self._kept:
-            made, lengths = self.known.ways.collectives, self._lengths(type)
-            some = np.isfinite(lengths) & (late | ~made.unreduces)
-            edges = replace(made.edges, lengths=lengths).only(some)
-            self._kept[key] = np.flatnonzero(some), edges
-        return self._kept[key]
-
-    def _lengths(self, type: TensorType) -> Vector:
-        """The ticks of every collective, infinite between layouts that do not divide a tensor."""
-        sized = _sized(type)
-        if sized not in self._took:
-            ways, bytes = self.known.ways, type.nbytes
-            sent, joined = bytes * self._part * self._sent, bytes * self._part * self._joined
-            took = np.maximum(self._before + joined, sent) if self._longer else self._before + sent
-            even, ends = ways.evenly(type.shape), ways.collectives.edges
-            some = even[ends.sources] & even[ends.targets]
-            for alike in ways.unsteady:
-                if some[alike].any():
-                    took[alike] = self._one(type, int(alike[some[alike]][0]))
-            self._took[sized] = np.where(some, took + LITTLE * bytes * self._part, inf)
-        return self._took[sized]
-
-    def _one(self, type: TensorType, number: int) -> float:
-        """The ticks of one collective."""
-        source = self._layout(int(self.known.ways.collectives.edges.sources[number]), "sum")
-        return self._exact(type, source, self._step(type, number, "sum"))
-
-    def _step(self, type: TensorType, number: int, kind: str) -> ReshardStep:
-        made = self.known.ways.collectives
-        target = self._layout(int(made.edges.targets[number]), kind)
-        return ReshardStep(
-            KINDS[int(made.kinds[number])], target, round(type.nbytes * float(self._part[number]))
+    def _known(self, asked: Changes, number: dict[AtomLayout, int]) -> tuple[Numbers, Numbers, Numbers]:
+        """Which of the ways of a question may be known, and their ends as numbers; new layouts get one."""
+        every = [self._layout(layout) for layout in asked.layouts]
+        numbers = np.array(
+            [-1 if at is None else number.setdefault(at, len(number)) for at in every], np.int64
         )
+        kinds = np.array([layout.kind if layout.unreduced else "" for layout in asked.layouts])
+        before, after = kinds[asked.rows], kinds[asked.columns]
+        begin, end = numbers[asked.rows], numbers[asked.columns]
+        one_kind = (before == after) | (before == "") | (after == "")
+        which = np.flatnonzero((begin >= 0) & (end >= 0) & one_kind)
+        return which, begin[which], end[which]
 
-    def _layout(self, node: int, kind: str) -> Sharding:
-        found = self.known.ways.found[node]
-        return shared(from_atoms(self.mesh, found, self.mesh.several, kind if found.partial else "sum"))
+    def _parts(
+        self,
+        types: Sequence[TensorType],
+        of: Numbers,
+        layouts: Sequence[AtomLayout],
+        rows: Numbers,
+        columns: Numbers,
+    ) -> Iterator[_Part]:
+        """Ways `of` some of the types, by what moves; of those that are charted, and where what stays splits
+        a tensor evenly."""
+        moved = Held(layouts, layouts, self._sizes).among(rows, columns)
+        facts = np.column_stack([of, moved.atoms, moved.together, moved.dims, moved.parts.T])
+        every: list[list[int]] = facts.tolist()
+        found = dict[tuple[int, ...], list[int]]()
+        for number, each in enumerate(every):
+            found.setdefault((*each,), []).append(number)
+        for (type, axes, together, dims, *split), numbers in found.items():
+            shape, here = types[type].shape, np.array(numbers, np.int64)
+            if any([size % count for size, count in zip(shape, split, strict=True)]):
+                continue
+            shape = tuple([size // count for size, count in zip(shape, split, strict=True)])
+            over = self._runs(axes, together)
+            on = self._dims(shape, dims, spare=0 < len(over) < FEW)
+            chart = self._chart(within := Within(over, on))
+            if chart is not None:
+                rest = prod([size for dim, size in enumerate(shape) if dim not in on])
+                block = types[type].with_shape((*(shape[dim] for dim in on), rest))
+                ends = [self._number(chart, within, layouts, each[here]) for each in (rows, columns)]
+                yield _Part(within, chart, block, here, *ends)
 
+    def _runs(self, axes: int, together: int) -> tuple[Atoms, ...]:
+        """The axes that move, as bits, in runs, the smallest first."""
+        some = runs([axis for axis in range(len(self._sizes)) if axes >> axis & 1], together)
+        return tuple(sorted(some, key=lambda run: prod([self._sizes[axis] for axis in run])))
 
-_Sized = tuple[tuple[int, ...], int, bool]
+    @staticmethod
+    def _dims(shape: tuple[int, ...], split: int, spare: bool) -> Atoms:
+        """The dimensions that ways are over: those that axes split which move, as bits, and with one to
+        `spare` the largest other."""
+        on = [dim for dim in range(len(shape)) if split >> dim & 1]
+        others = [dim for dim in range(len(shape)) if dim not in on]
+        return (*on, *sorted(others, key=lambda dim: -shape[dim])[: int(spare)])
 
+    def _chart(self, within: Within) -> Chart | None:
+        """That of some axes and dimensions; None where these are too many."""
+        key = within.runs, len(within.dims)
+        if key not in self._charts:
+            atoms = tuple([tuple([self.mesh.several[axis] for axis in run]) for run in within.runs])
+            known = distances(atoms, len(within.dims))
+            if not known.charted:
+                return None
+            moving = Moving.of(known, self._times)
+            if moving not in self._made:
+                self._made[moving] = Chart(self.mesh, moving, *self._how)
+            self._charts[key] = self._made[moving]
+        return self._charts[key]
 
-def _sized(type: TensorType) -> _Sized:
-    """What tells tensors apart: shape, bytes of an element, and whether sums of it are rounded."""
-    return type.shape, type.numpy.itemsize, is_narrow(type.dtype)
+    def _number(self, chart: Chart, within: Within, layouts: Sequence[AtomLayout], which: Numbers) -> Numbers:
+        """The numbers of some layouts in a chart."""
+        known, found = self._numbers.setdefault(within, {}), list[int]()
+        wanted: list[int] = which.tolist()
+        for at in wanted:
+            number = known.get(layouts[at])
+            if number is None:
+                number = known[layouts[at]] = chart.number(within.inside(layouts[at]))
+            found.append(number)
+        return np.array(found, np.int64)
 
-
-def _way(edges: Edges, reached: Vector, start: int, goal: int) -> list[int]:
-    """The edges of the shortest path, by number, where nodes are reached so soon."""
-    way, at = list[int](), goal
-    while at != start:
-        first, end = np.searchsorted(edges.targets, (at, at + 1))
-        here = slice(first, end)
-        way.append(int(first + np.argmin(reached[edges.sources[here]] + edges.lengths[here])))
-        at = int(edges.sources[way[-1]])
-    return way[::-1]
+    def _layout(self, layout: Sharding) -> AtomLayout | None:
+        """A layout of whole axes in numbers; None of another."""
+        if layout not in self._whole:
+            used = {axis for axis in layout.axes() if axis.size > 1}
+            whole = used.issubset(self.mesh.several)
+            self._whole[layout] = self.known.layout(layout) if whole else None
+        return self._whole[layout]

@@ -25,6 +25,7 @@ from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine, Stages
+from shardc.planning.program.costs.chart import Exactly
 from shardc.planning.program.costs.copying import START, Copying
 from shardc.planning.program.costs.exchanges import Exchanges, Least
 from shardc.planning.program.costs.fusion import Traffic, moved
@@ -221,21 +222,28 @@ class Rates(Copying):
 
     def step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
-            return self._unreduced(type, step) if step.kind != "all_slice" else 0
+            block = block_bytes(type, step.result)
+            return self._unreduced(type, step.kind, block) if step.kind != "all_slice" else 0
         if self.flat:
             return self.byte * step.bytes
         return self.exchanges.step(type, before, step, phase)
 
-    def _unreduced(self, type: TensorType, step: ReshardStep) -> int:
-        """Ticks to make a value partial: a block that is put among zeros is written.
+    def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
+        if sent.kind in FREE:
+            return self._unreduced(type, sent.kind, sent.part * type.nbytes)
+        return START + self.exchanges.even(sent.kind, sent.over, round(sent.part * type.size), type, phase)
+
+    def _unreduced(self, type: TensorType, kind: str, bytes: float) -> int:
+        """Ticks to make a value partial that is a block of so many bytes then: what is put among zeros is
+        written.
 
         In a narrow float what is whole over an axis would be rounded with each of the partial sums: it takes
         as long as to write and read it, so that a weight is not added to the sums of its gradient for what
         their reduction takes to be written and read before.
         """
         if is_narrow(type.dtype):
-            return ONCE + self.cut(type, step.result, step.result)
-        written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
+            return ONCE + round(self.tick * 2 * bytes / self.machine.bandwidth)
+        written = bytes if kind == "sharded_to_unreduced" else 0
         return ONCE + _counted(self.tick * written / self.machine.bandwidth)
 
     def _fastest(self) -> tuple[float, float]:
