@@ -26,11 +26,12 @@ UNSAID = 62  # a bit that is never set
 
 
 class Moved(NamedTuple):
-    """Of some ways: the atoms that move, as bits; which of these go together, as bits (Held.follow); the
-    dimensions that they split before or after, as bits; and into how many parts the atoms that stay split
-    each dimension (rows)."""
+    """Of some ways: the atoms that move, as bits, and those that are nowhere before and after; which of all
+    go together, as bits (follow); the dimensions that those which move split before or after, as bits; and
+    into how many parts the atoms that stay split each dimension (rows)."""
 
     atoms: Numbers
+    idle: Numbers
     together: Numbers
     dims: Numbers
     parts: Numbers
@@ -64,7 +65,13 @@ class Held:
                 split *= np.where(stay, self.sizes[atoms], 1)
         named = self.sources.named[rows] | self.targets.named[columns]
         together = self.sources.together[rows] & self.targets.together[columns]
-        return Moved(named & ~held, together, across, parts)
+        return Moved(named & ~held, ~named & self.bits.sum(), together, across, parts)
+
+    def every(self, rows: Numbers, columns: Numbers) -> Moved:
+        """The same as if all atoms moved, each by itself."""
+        none, dims = np.zeros(len(rows), np.int64), self.sources.split[rows] | self.targets.split[columns]
+        parts = np.ones((len(self.sources.dims), len(rows)), np.int64)
+        return Moved(none + self.bits.sum(), none, none, dims, parts)
 
 
 def runs(atoms: Sequence[int], together: int) -> list[Atoms]:
@@ -97,7 +104,8 @@ def follow(atom: int, other: int) -> int:
 
 class _Places:
     """For each dimension and each place in it the atom that some layouts have there, or NONE; and as bits the
-    atoms that are partial in each of them, all that it names, and which follow each other."""
+    dimensions that each of them splits, the atoms that are partial there, all that it names, and which follow
+    each other."""
 
     def __init__(self, layouts: Sequence[AtomLayout], count: int) -> None:
         rank = len(layouts[0].dims) if layouts else 0
@@ -105,6 +113,8 @@ class _Places:
         for number, layout in enumerate(layouts):
             for dim, atoms in enumerate(layout.dims):
                 self.dims[dim, : len(atoms), number] = atoms
+        every = [[dim for dim, atoms in enumerate(layout.dims) if atoms] for layout in layouts]
+        self.split = np.array([*map(_bits, every)], np.int64)
         self.partial = np.array([_bits(layout.partial) for layout in layouts], np.int64)
         self.named = np.array([_bits(layout.used()) for layout in layouts], np.int64)
         self.together = np.array([_together(layout, count) for layout in layouts], np.int64)

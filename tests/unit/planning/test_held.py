@@ -22,12 +22,12 @@ from shardc.planning.reshard.space import AtomLayout
 )
 def test_the_first_of_a_dimension_stay(source, target, moved: set[int], share: float) -> None:
     held = Held([AtomLayout(source)], [AtomLayout(target)], (2, 3, 5))
-    bits, _, _, parts = held.among(np.array([0]), np.array([0]))
-    assert {atom for atom in range(3) if bits[0] >> atom & 1} == moved
-    assert 1 / parts[:, 0].prod() == pytest.approx(share)
+    found = held.among(np.array([0]), np.array([0]))
+    assert {atom for atom in range(3) if found.atoms[0] >> atom & 1} == moved
+    assert 1 / found.parts[:, 0].prod() == pytest.approx(share)
 
 
 def test_what_is_partial_all_along_stays() -> None:
     source, target = AtomLayout(((), ()), (0, 1)), AtomLayout(((0,), ()), (1,))
-    bits, _, _, parts = Held([source], [target], (2, 3)).among(np.array([0]), np.array([0]))
-    assert (bits[0], parts[:, 0].tolist()) == (1, [1, 1])
+    found = Held([source], [target], (2, 3)).among(np.array([0]), np.array([0]))
+    assert (found.atoms[0], found.parts[:, 0].tolist()) == (1, [1, 1])

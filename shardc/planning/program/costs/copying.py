@@ -9,6 +9,7 @@ large programs are looked for, all ways are the quickest ones over whole axes, w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy as copied
 from functools import partial
 from math import inf
@@ -78,6 +79,10 @@ class Copying(ABC):
         each byte where it takes the longer of the two; 0 of what sends nothing."""
 
     @abstractmethod
+    def links(self) -> Sequence[int]:
+        """Of each mesh axis the number of the link that it spans, the quickest first."""
+
+    @abstractmethod
     def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
         """Ticks of a gather, scatter or sum of blocks of one size, or of making partial results."""
 
@@ -130,7 +135,9 @@ class Copying(ABC):
         """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
             times, exact = partial(self.taken, phase), partial(self.exactly, phase)
-            self._quickest[rank, phase] = Quickest(self.mesh, rank, times, exact, self.longer, self._charts)
+            self._quickest[rank, phase] = Quickest(
+                self.mesh, rank, self.links(), times, exact, self.longer, self._charts
+            )
         return self._quickest[rank, phase]
 
 

@@ -10,10 +10,16 @@ time:
 
 Each of its collectives is a copy of its own, which is marked as one that is made at once.
 
-Axes that stay where they are (held.py) have a part of the tensor on each of their devices, and are not on the
-way: here that is data, and the way is one of f32[512, 16384] over fsdp and model. Axes that go together are
-one. Nor are dimensions on the way that no axis leaves or enters, but for the largest, through which others
-may go. So ways are looked for over few axes and dimensions (chart.py), however many there are.
+On a mesh of up to three axes all of them may move. Of more only these do:
+
+* Not the axes that stay where they are (held.py). Each of their devices has a part of the tensor, and the way
+  is that of the part.
+* Those that move, as one where they go together.
+* Axes that hold copies before and after, if their link is no slower than those of the others: the devices of
+  a node each send a part to the next node, and put the parts together there.
+
+Of dimensions only those take part which some axis leaves or enters, and the largest other one, through which
+axes may go. So ways are looked for over few axes and dimensions (chart.py), however many there are.
 """
 
 from __future__ import annotations
@@ -37,6 +43,8 @@ from shardc.planning.reshard.runs import alone
 from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.reshard.steps import ReshardStep
 from shardc.planning.solvers import Vector
+
+ALL = 3  # axes that all may move, each by itself, on a mesh of no more
 
 
 class Changes(Struct, frozen=True):
@@ -90,15 +98,23 @@ class _Part(NamedTuple):
 
 
 class Quickest:
-    """The quickest ways of tensors of one rank. Of `times`, `exact` and `longer` chart.py tells. `charts` has
-    those that others made where collectives take as long."""
+    """The quickest ways of tensors of one rank. links: for each axis the number of its link, of which none is
+    slower than those after it. Of `times`, `exact` and `longer` chart.py tells. `charts` has those that
+    others made where collectives take as long."""
 
     def __init__(
-        self, mesh: Mesh, rank: int, times: Times, exact: Exact, longer: bool, charts: dict[Moving, Chart]
+        self,
+        mesh: Mesh,
+        rank: int,
+        links: Sequence[int],
+        times: Times,
+        exact: Exact,
+        longer: bool,
+        charts: dict[Moving, Chart],
     ) -> None:
         self.known = distances(alone(mesh.several), rank)
         self.mesh, self._times, self._how, self._made = mesh, times, (exact, longer), charts
-        self._sizes = self.known.sizes
+        self._sizes, self._links = self.known.sizes, links
         self._charts: dict[tuple[tuple[Atoms, ...], int], Chart] = {}
         self._numbers: dict[Within, dict[AtomLayout, int]] = {}
         self._whole: dict[Sharding, AtomLayout | None] = {}
@@ -164,18 +180,19 @@ class Quickest:
     ) -> Iterator[_Part]:
         """Ways `of` some of the types, by what moves; of those that are charted, and where what stays splits
         a tensor evenly."""
-        moved = Held(layouts, layouts, self._sizes).among(rows, columns)
-        facts = np.column_stack([of, moved.atoms, moved.together, moved.dims, moved.parts.T])
+        held = Held(layouts, layouts, self._sizes)
+        moved = (held.every if len(self._sizes) <= ALL else held.among)(rows, columns)
+        facts = np.column_stack([of, moved.atoms, moved.idle, moved.together, moved.dims, moved.parts.T])
         every: list[list[int]] = facts.tolist()
         found = dict[tuple[int, ...], list[int]]()
         for number, each in enumerate(every):
             found.setdefault((*each,), []).append(number)
-        for (type, axes, together, dims, *split), numbers in found.items():
+        for (type, axes, idle, together, dims, *split), numbers in found.items():
             shape, here = types[type].shape, np.array(numbers, np.int64)
             if any([size % count for size, count in zip(shape, split, strict=True)]):
                 continue
             shape = tuple([size // count for size, count in zip(shape, split, strict=True)])
-            over = self._runs(axes, together)
+            over = self._runs(self._bits(axes), self._bits(idle), together)
             on = self._dims(shape, dims, spare=0 < len(over) < FEW)
             chart = self._chart(within := Within(over, on))
             if chart is not None:
@@ -184,10 +201,25 @@ class Quickest:
                 ends = [self._number(chart, within, layouts, each[here]) for each in (rows, columns)]
                 yield _Part(within, chart, block, here, *ends)
 
-    def _runs(self, axes: int, together: int) -> tuple[Atoms, ...]:
-        """The axes that move, as bits, in runs, the smallest first."""
-        some = runs([axis for axis in range(len(self._sizes)) if axes >> axis & 1], together)
-        return tuple(sorted(some, key=lambda run: prod([self._sizes[axis] for axis in run])))
+    def _bits(self, axes: int) -> list[int]:
+        """Axes as numbers that are given as bits."""
+        return [axis for axis in range(len(self._sizes)) if axes >> axis & 1]
+
+    def _runs(self, moving: list[int], idle: list[int], together: int) -> tuple[Atoms, ...]:
+        """The axes that move, and of those that are `idle` the ones that help; in runs where they are many.
+        The smallest are first."""
+        link = min([self._links[axis] for axis in idle], default=0)
+        if moving and link <= max([self._links[axis] for axis in moving]):
+            idle = [axis for axis in idle if self._links[axis] == link]
+            few = len(moving) + len(idle) <= ALL
+        else:
+            idle, few = [], len(moving) <= ALL
+        found: list[Atoms] = [(axis,) for axis in moving] if len(moving) <= ALL else runs(moving, together)
+        if few:
+            found += [(axis,) for axis in idle]
+        elif idle and len(found) < FEW:
+            found.append((*idle,))
+        return tuple(sorted(found, key=lambda run: prod([self._sizes[axis] for axis in run])))
 
     @staticmethod
     def _dims(shape: tuple[int, ...], split: int, spare: bool) -> Atoms:

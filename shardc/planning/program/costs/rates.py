@@ -24,7 +24,7 @@ from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
 from shardc.ops.definition import Rate, Work, as_written, in_order
-from shardc.planning.machines import Combined, Machine, Stages
+from shardc.planning.machines import Combined, Machine, Stages, link_of
 from shardc.planning.program.costs.chart import Exactly
 from shardc.planning.program.costs.copying import START, Copying
 from shardc.planning.program.costs.exchanges import Exchanges, Least
@@ -132,13 +132,14 @@ class Rates(Copying):
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
         self._collectives: dict[tuple[str, tuple[Axis, ...], Phase], Least] = {}
+        self._permutes: dict[tuple[tuple[Axis, ...], Phase], Least] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
     def sharing(self, shares: tuple[Combined, ...]) -> Rates:
         """The same machine where other collectives pay a part of their latency."""
         other = self.anew()
-        other.combined, other._collectives = shares, {}
+        other.combined, other._collectives, other._permutes = shares, {}, {}
         other.exchanges = Exchanges(self.exchanges.stages, self.exchanges.bare, self.tick, shares)
         other.least = other._fastest()
         return other
@@ -217,8 +218,11 @@ class Rates(Copying):
         return (0.0, 0.0, 0.0) if kind in FREE else self.collective(kind, over, phase)
 
     def taken(self, phase: Phase, kind: str, over: tuple[Axis, ...]) -> tuple[float, float, float]:
-        permute = kind == "collective_permute"
-        return self.exchanges.permute(over, phase) if permute else self.least_of(phase, kind, over)
+        if kind != "collective_permute":
+            return self.least_of(phase, kind, over)
+        if (over, phase) not in self._permutes:
+            self._permutes[over, phase] = self.exchanges.permute(over, phase)
+        return self._permutes[over, phase]
 
     def step(self, type: TensorType, before: Sharding, step: ReshardStep, phase: Phase) -> int:
         if step.kind in FREE:
@@ -227,6 +231,10 @@ class Rates(Copying):
         if self.flat:
             return self.byte * step.bytes
         return self.exchanges.step(type, before, step, phase)
+
+    def links(self) -> Sequence[int]:
+        machine, mesh = self.machine, self.mesh
+        return [machine.links.index(link_of(machine, mesh, (axis,))) for axis in mesh.several]
 
     def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
         if sent.kind in FREE:
