@@ -138,3 +138,50 @@ def test_other_shares_leave_what_is_known_of_work():
     assert less < plain == rates.copies(type, source, (target,), PLAIN)
     assert other.exchanges.stages is rates.exchanges.stages
     assert other.sharing(()).copies(type, source, (target,), PLAIN) == plain
+
+
+FIVE = Mesh("five", (("pod", 4), ("data", 16), ("fsdp", 8), ("seq", 4), ("model", 8)))
+
+
+def drawn(mesh: Mesh, rank: int, draw: random.Random) -> Sharding:
+    """A layout of whole axes."""
+    axes = draw.sample(mesh.several, len(mesh.several))
+    places = [draw.randrange(-2, rank) for _ in axes]
+    dims = [[axis for axis, at in zip(axes, places, strict=True) if at == dim] for dim in range(rank)]
+    partial = [axis for axis in mesh.several if places[axes.index(axis)] == -1]
+    return Sharding(mesh, tuple(Dim(tuple(each)) for each in dims), unreduced=tuple(partial))
+
+
+@pytest.mark.parametrize("machine", ["h100-infiniband", "tpu-v5e", "tpu-v4p"])
+@pytest.mark.parametrize("shape", [(1 << 17, 1 << 17), (1 << 16, 3 << 15, 1 << 14), (48, 1 << 16)], ids=str)
+def test_however_many_axes_there_are_prices_are_those_of_copies(machine: str, shape: tuple[int, ...]):
+    """Of ways over few of five axes; of others they are no more than what copies take."""
+    rates, draw = Rates(load(machine), FIVE).over_whole_axes(), random.Random(f"{machine} {shape}")
+    type, prices, same = TensorType(shape, "bf16"), Prices(alone(FIVE.several), rates), 0
+    pairs = list[tuple[Sharding, Sharding]]()
+    for _ in range(60):
+        source = drawn(FIVE, len(shape), draw)
+        axis = draw.choice(FIVE.several)
+        kept = [tuple(other for other in dim.axes if other != axis) for dim in source.dims]
+        kept[draw.randrange(len(shape))] += (axis,)
+        partial = tuple(other for other in source.unreduced if other != axis)
+        pairs.append((source, Sharding(FIVE, tuple(map(Dim, kept)), unreduced=partial)))
+    prices.learn(type, pairs, PLAIN)
+    for source, target in pairs:
+        known, exact = prices(type, source, target)[0], rates.copies(type, source, (target,), PLAIN)[0]
+        assert known <= exact * (1 + 1e-6) + 1
+        same += known == pytest.approx(exact, rel=1e-6)
+    assert same > (50 if all(size % FIVE.size == 0 for size in shape) else 10)
+
+
+def test_the_devices_of_a_node_help_to_send():
+    """Copies on the axis within a node: each of its devices sends a part to the others, and they put the
+    parts together."""
+    mesh = Mesh("nodes", (("pod", 2), ("data", 2), ("fsdp", 4), ("seq", 2), ("model", 8)))
+    axis, rates = mesh.axis, Rates(load("h100-infiniband"), mesh)
+    type = TensorType((8192, 8192), "f32")
+    source, target = (Sharding(mesh, (Dim((axis("data"), *more)), Dim(()))) for more in ((axis("fsdp"),), ()))
+    made = rates.made(type, source, (target,), PLAIN)
+    kinds = [plan.steps[0].kind for _, _, plan in made]
+    assert kinds == ["all_slice", "all_gather"] and axis("model") in made[0][1].axes()
+    assert 2 * ticks(rates, type, made) < ticks(rates, type, direct(type, source, target))

@@ -68,18 +68,25 @@ class Bounds:
         return found
 
     def _alone(self, asked: Asked) -> Bound:
-        """Where ways are not charted."""
+        """Where ways are not charted. With latency quicker ones may have fewer collectives than those of the
+        fewest bytes, and of a sum the axes that hold copies may spare up to a half."""
         known, layouts = distances(self.atoms, asked.type.rank), asked.layouts
         moved, count = known.each(layouts, layouts, asked.rows, asked.columns)
-        per_byte, each = self.rates.least
-        ticks = per_byte * (moved * asked.bytes) + each * count
-        if self.rates.free:
-            return ticks, count
         rows: list[int] = asked.rows.tolist()
         columns: list[int] = asked.columns.tolist()
-        waits = [layout.unreduced for layout in layouts]
-        made = [_has_more(waits[column], waits[row]) for row, column in zip(rows, columns, strict=True)]
-        return ticks + ONCE * np.array(made), count
+        waits = [
+            (layouts[row].unreduced, layouts[column].unreduced)
+            for row, column in zip(rows, columns, strict=True)
+        ]
+        sure = count
+        if not self.rates.flat:
+            moved = moved / (1.0 + np.array([_has_more(before, after) for before, after in waits]))
+            sure = np.minimum(count, 1)
+        per_byte, each = self.rates.least
+        ticks = per_byte * (moved * asked.bytes) + each * sure
+        if self.rates.free:
+            return ticks, count
+        return ticks + ONCE * np.array([_has_more(after, before) for before, after in waits]), count
 
     def _tables_of(self, rank: int, phase: Phase) -> _Tables:
         if (rank, phase) not in self.tables:
@@ -91,6 +98,8 @@ class Bounds:
         changes = _Changes(tables, some)
         begin, end = ends = changes.ends(NUMBER)
         moved, count = known.moved(known.ways.paths.pairs(begin, end))
+        if not rates.flat:  # a way that is quicker may be over axes that hold copies for fewer bytes, too
+            moved, _ = known.moved(known.ways.shared.pairs(begin, end))
         per_byte, each = rates.least
         if rates.free:
             return per_byte * (moved * changes.bytes) + each * count, count

@@ -193,7 +193,7 @@ class _Tensor:
     def _quicker(self, way: Way) -> Way:
         """The quickest way, if it is worth more copies than one."""
         ((source, target, plan),) = way
-        if plan.cost.steps < 2 or self.copying.lean:
+        if not plan.cost.steps or self.copying.lean:
             return way
         most = WORTH * self.cost(way[0])[0]
         quicker = self._over_whole_axes(source, target, most)
