@@ -20,8 +20,8 @@ _ORDERS = frozenset((hlo.sort.name, chlo.top_k.name, chlo.ragged_dot.name))
 
 def computes(name: str) -> bool:
     """Whether an operation makes new numbers of its operands, or orders them. What has a region does what the
-    region's operations do."""
+    region's operations do; collectives put together what devices have parts of, by sums too.
+    """
     if name in _TAKEN:
         return False
-    arithmetic = (Trait.ELEMENTWISE, Trait.PRODUCT, Trait.COMBINES, Trait.RANDOM)
-    return name in _ORDERS or has(name, *arithmetic)
+    return name in _ORDERS or has(name, Trait.ELEMENTWISE, Trait.PRODUCT, Trait.RANDOM)
