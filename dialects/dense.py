@@ -167,7 +167,7 @@ def _reader(dtype: np.dtype) -> Callable[[str], Any]:
         return _read_bool
     if dtype.kind == "c":
         return lambda word: _read_complex(word, dtype)
-    if dtype.kind in "iu" or dtype.name in ("int4", "uint4", "int2", "uint2"):
+    if dtype.name.startswith(("int", "uint")):
         return _read_int
     return lambda word: _read_float(word, dtype)
 
@@ -241,6 +241,6 @@ def _writer(dtype: np.dtype) -> Callable[[Any], str]:
         return lambda x: "true" if x else "false"
     if dtype.kind == "c":
         return lambda x: f"({float_text(x.real)},{float_text(x.imag)})"
-    if dtype.kind in "iu" or dtype.name in ("int4", "uint4", "int2", "uint2"):
+    if dtype.name.startswith(("int", "uint")):
         return lambda x: str(int(x))
     return float_text

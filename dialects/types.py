@@ -52,8 +52,8 @@ ELEMENTS: dict[str, Attribute] = {
     "f8e5m2fnuz": Float8E5M2FNUZType(),
     "f8e4m3b11fnuz": Float8E4M3B11FNUZType(),
     "f8e8m0fnu": Float8E8M0FNUType(),
-    **{f"i{width}": IntegerType(width) for width in (64, 32, 16, 8)},
-    **{f"u{width}": IntegerType(width, _UNSIGNED) for width in (64, 32, 16, 8)},
+    **{f"i{width}": IntegerType(width) for width in (64, 32, 16, 8, 4)},
+    **{f"u{width}": IntegerType(width, _UNSIGNED) for width in (64, 32, 16, 8, 4)},
     "bool": i1,
     "c64": ComplexType(Float32Type()),
     "c128": ComplexType(Float64Type()),
@@ -61,8 +61,6 @@ ELEMENTS: dict[str, Attribute] = {
 
 _OTHER_NUMPY: dict[str, np.dtype] = {
     "index": np.dtype(np.int64),
-    "i4": np.dtype(ml_dtypes.int4),
-    "ui4": np.dtype(ml_dtypes.uint4),
     "i2": np.dtype(ml_dtypes.int2),
     "ui2": np.dtype(ml_dtypes.uint2),
     "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),

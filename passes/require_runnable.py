@@ -10,9 +10,9 @@ stops with
         note: …; this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback, infeed
 
 These are operations with an effect outside the program, which every device would have; values that are no
-arrays of numbers; foreign code for arrays in another order than row by row; comparisons of one type as if
-it were another; several replicas. It runs before shardings are looked for, so that nothing is spent on a
-program that cannot be.
+arrays of numbers; arithmetic in integers of 4 bits; foreign code for arrays in another order than row
+by row; comparisons of one type as if it were another; several replicas. It runs before shardings are looked
+for, so that nothing is spent on a program that cannot be.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from shardc.dialects.shared_graph import LARGE, SharedGraph
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
 from shardc.graph import Graph, Node, is_complex, is_float, walk
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, FOUR_BITS
 from shardc.ops import Trait, has, hlo, is_tensor_op
 from shardc.ops.custom_calls import HOST_CALL, INSPECTS, RAGGED_ALL_TO_ALL
+from shardc.ops.four_bits import computes
 from shardc.ops.host_call import HostCall
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.device_numbers import has_groups
@@ -87,7 +88,8 @@ def _are_plain(module: ModuleOp, ops: Sequence[Operation]) -> bool:
     stated = (
         (op.operands[0].type, op.properties.get(_COMPARED, op.attributes.get(_COMPARED))) for op in compares
     )
-    return all(type_of(attr).dtype in DTYPES for attr in made.values()) and not any(
+    kinds = {type_of(attr).dtype for attr in made.values()}
+    return kinds <= DTYPES.keys() - FOUR_BITS.keys() and not any(
         said is not None and _comparison(type_of(attr).dtype, str(python_of(said)))
         for attr, said in {*stated}
     )
@@ -135,6 +137,8 @@ def _problem(node: Node, graph: Graph) -> _Problem | None:
     if node.name == hlo.compare.name:
         said = str(node.attrs.get(_COMPARED, _NO_TYPE))
         return _comparison(graph.type(node.operands[0]).dtype, said)
+    if computes(node.name):
+        return _four_bits(node, graph)
     if "call_target_name" not in node.attrs:
         return _effect(node)
     return _effect(node) or _ragged(node) or _order(node) or _memory(node)
@@ -148,6 +152,18 @@ def _comparison(dtype: str, said: str) -> _Problem | None:
             "say so, or nothing: it follows from the type",
         )
     return None
+
+
+def _four_bits(node: Node, graph: Graph) -> _Problem | None:
+    """Integers of 4 bits have no arithmetic."""
+    few = [type for type in graph.types((*node.operands, *node.results)) if type.dtype in FOUR_BITS]
+    if not few:
+        return _effect(node)
+    return _Problem(
+        f"{title(node)} of {few[0]}: nothing is computed with integers of 4 bits",
+        f"convert to {few[0].dtype[0]}8 or to a float before, and back after it: they are stored, moved, "
+        "compared and converted",
+    )
 
 
 def _kinds(dtype: str) -> tuple[str, ...]:

@@ -11,8 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from math import prod
 from typing import Any, cast
 
-import numpy as np
-
 from shardc.analysis.manual import is_complete, own_axes, regions
 from shardc.analysis.shardings import known_shardings
 from shardc.forms.collectives import lower
@@ -25,6 +23,7 @@ from shardc.graph.marks import FORM
 from shardc.graph.program import own_attrs
 from shardc.layout import Mesh, Sharding, replicated
 from shardc.ops import Trait, combiners, has, hlo, op_of, sdy
+from shardc.semantics.arrays import integer_ends
 
 
 class Localizer:
@@ -153,7 +152,7 @@ def _largest_count(graph: Graph, node: Node, counts: Mapping[int, int]) -> int |
     if not counts.keys() >= set(node.operands):
         return None
     most = _COUNTS[node.name]([counts[value] for value in node.operands])
-    return most if most <= np.iinfo(type.numpy).max else None
+    return most if most <= integer_ends(type.numpy)[1] else None
 
 
 _COUNTS: dict[str, Callable[[Sequence[int]], int]] = {

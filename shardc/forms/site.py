@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from shardc.graph import Dense, Op, TensorType, is_float
 from shardc.graph.builder import Body, Builder
+from shardc.graph.types import SHORT
 from shardc.layout import Axis, Sharding
 from shardc.ops import hlo, spmd
 
@@ -75,7 +76,7 @@ def scalar(builder: Builder[Any], value: object, type: TensorType) -> Any:
 def wide(builder: Builder[Any], indices: Any) -> Any:
     """`indices` in at least 32 bits: fewer may not count all rows, nor below the start of a block."""
     type = builder.type_of(indices)
-    if type.dtype not in ("i8", "u8", "i16", "u16"):
+    if type.dtype not in SHORT:
         return indices
     return builder.one(hlo.convert.name, indices, result=type.with_dtype(INDEX.dtype))
 

@@ -4,6 +4,7 @@ from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, Sc
 from shardc.graph.program import Function, Graph, Node, Op, Region, Value, captured, walk
 from shardc.graph.types import (
     DTYPES,
+    FOUR_BITS,
     FP8,
     UNKNOWN,
     Location,
@@ -20,6 +21,7 @@ from shardc.graph.types import (
 
 __all__ = [
     "DTYPES",
+    "FOUR_BITS",
     "FP8",
     "LETTERS",
     "UNKNOWN",

@@ -24,6 +24,15 @@ FP8: dict[str, tuple[str, np.dtype]] = {
 }
 """Floats of 8 bits: exponent and mantissa. fn: no infinity, uz: no -0, b11: that bias, u: no sign."""
 
+FOUR_BITS: dict[str, tuple[str, np.dtype]] = {
+    "i4": ("i4", np.dtype(ml_dtypes.int4)),
+    "u4": ("ui4", np.dtype(ml_dtypes.uint4)),
+}
+"""Integers of 4 bits, which are stored, moved and converted; NumPy has each in a byte of its own."""
+
+SHORT = frozenset((*FOUR_BITS, "i8", "u8", "i16", "u16"))
+"""Integers of less than 32 bits, which may not count all rows of an array."""
+
 # name in .shard and JAX -> (MLIR spelling, NumPy type)
 DTYPES: dict[str, tuple[str, np.dtype]] = {
     "f64": ("f64", np.dtype(np.float64)),
@@ -40,6 +49,7 @@ DTYPES: dict[str, tuple[str, np.dtype]] = {
     "u16": ("ui16", np.dtype(np.uint16)),
     "u8": ("ui8", np.dtype(np.uint8)),
     "bool": ("i1", np.dtype(np.bool_)),
+    **FOUR_BITS,
     "c64": ("complex<f32>", np.dtype(np.complex64)),
     "c128": ("complex<f64>", np.dtype(np.complex128)),
 }
@@ -106,6 +116,11 @@ def is_inexact(dtype: str) -> bool:
 def is_integer(dtype: str) -> bool:
     """Signed or unsigned, without bool."""
     return dtype[0] in "iu" and dtype[1:].isdigit()
+
+
+def bits_of(dtype: str) -> int:
+    """Bits of an element; a truth value has a byte."""
+    return int(dtype[1:]) if dtype in FOUR_BITS else 8 * DTYPES[dtype][1].itemsize
 
 
 def has_infinities(dtype: str) -> bool:

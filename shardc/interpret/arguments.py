@@ -12,6 +12,7 @@ from shardc.graph import Graph, TensorType, is_complex, is_float
 from shardc.graph.trees import paths
 from shardc.interpret.fan_in import weight_scales
 from shardc.interpret.index_bounds import index_bounds
+from shardc.semantics.arrays import integer_ends, is_whole
 
 Array = NDArray[np.generic]
 
@@ -48,7 +49,7 @@ def arguments(graph: Graph, given: Mapping[str, Array] | None, source: str = "th
 
 
 def _scaled(array: Array, scale: float) -> Array:
-    whole = scale == 1 or array.dtype.kind in "iub"
+    whole = scale == 1 or is_whole(array.dtype)
     return array if whole else np.multiply(array, np.asarray(scale, array.dtype), dtype=array.dtype)
 
 
@@ -103,5 +104,5 @@ def _random(rng: np.random.Generator, type: TensorType, bound: int | None) -> Ar
         return (np.abs(drawn) if type.dtype == "f8e8m0fnu" else drawn).astype(type.numpy)  # it has no sign
     if type.dtype == "bool":
         return rng.integers(0, 2, type.shape).astype(type.numpy)
-    most = int(np.iinfo(type.numpy).max)
+    _, most = integer_ends(type.numpy)
     return rng.integers(0, min(bound or 8, most + 1), type.shape).astype(type.numpy)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from shardc.graph import TensorType
 from shardc.interpret.decisions import Decision
+from shardc.semantics.arrays import is_whole
 
 Array = NDArray[np.generic]
 
@@ -59,7 +60,7 @@ class Compared(Struct, frozen=True):
     def _errors(self) -> str:
         if self.equal and self.own == 0:
             return "equal"
-        if self.type.numpy.kind in "iub":
+        if is_whole(self.type.numpy):
             return (
                 f"{self.wrong + self.open} of {self.type.size} elements differ" if not self.equal else "equal"
             )

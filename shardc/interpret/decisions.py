@@ -19,7 +19,7 @@ from shardc.interpret.collectives import Blocks
 from shardc.interpret.tolerance import UNIT
 from shardc.interpret.wide import WIDER
 from shardc.ops import hlo
-from shardc.semantics.arrays import Array
+from shardc.semantics.arrays import Array, is_whole
 from shardc.semantics.reduction import dtype_name
 
 SAMPLES = 8
@@ -66,7 +66,7 @@ class Decisions(Struct):
         if not _decides(self.graph, node):
             return
         self.nodes[node.id] = node
-        kept = [block for blocks in values for block in blocks if block.dtype.kind in "iub" or _steps(node)]
+        kept = [block for blocks in values for block in blocks if is_whole(block.dtype) or _steps(node)]
         self.values.setdefault(node.id, []).append(kept)
 
     def otherwise(self, other: Decisions) -> list[Decision]:
@@ -111,7 +111,7 @@ def nearby(arrays: Sequence[Array], seed: int) -> list[Array]:
 
 
 def _moved(array: Array, rng: np.random.Generator) -> Array:
-    unit = UNIT.get(dtype_name(array.dtype), 0.0) if array.dtype.kind not in "iub" else 0.0
+    unit = UNIT.get(dtype_name(array.dtype), 0.0) if not is_whole(array.dtype) else 0.0
     if unit == 0.0:
         return array
     wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

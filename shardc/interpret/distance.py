@@ -6,7 +6,7 @@ import numpy as np
 
 from shardc.graph import FP8
 from shardc.interpret.tolerance import UNIT
-from shardc.semantics.arrays import Array
+from shardc.semantics.arrays import Array, is_whole
 
 TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, "c128": 1e-10} | {
     dtype: 8 * UNIT[dtype] for dtype in FP8
@@ -21,7 +21,7 @@ def distance(want: Array, have: Array) -> float:
     if want.size == 0:
         return 0.0
     kind = np.complex128 if want.dtype.kind == "c" else np.float64
-    if want.dtype.kind in "iub":
+    if is_whole(want.dtype):
         return 0.0 if bool((want == have).all()) else float("inf")
     a, b = want.astype(kind), have.astype(kind)
     same = (a == b) | (np.isnan(a) & np.isnan(b))

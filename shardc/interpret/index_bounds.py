@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from shardc.graph import Graph, Node
+from shardc.graph import Graph, Node, is_integer
 from shardc.graph.attrs import GatherDims, ScatterDims
 from shardc.interpret.origins import Origins, in_order
 from shardc.ops import Trait, has, hlo
@@ -45,7 +45,7 @@ def _through(node: Node) -> tuple[int, ...]:
 def _parameters(graph: Graph, value: int, origins: Origins) -> Iterator[int]:
     """The parameters of integers that a value is of."""
     for parameter in origins.get(value, ()):
-        if graph.type(graph.main.body.args[parameter]).numpy.kind in "iu":
+        if is_integer(graph.type(graph.main.body.args[parameter]).dtype):
             yield parameter
 
 

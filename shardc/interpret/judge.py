@@ -11,6 +11,7 @@ from shardc.graph import TensorType
 from shardc.interpret.compared import Array, Compared
 from shardc.interpret.decisions import Decision
 from shardc.interpret.tolerance import allowed
+from shardc.semantics.arrays import is_whole
 
 
 class Judge:
@@ -36,7 +37,7 @@ class Judge:
         )
         self.decisions = list(decisions)
         self.fits = own.shape == got.shape and own.dtype == got.dtype
-        self.integers = own.dtype.kind in "iub"
+        self.integers = is_whole(own.dtype)
         finite = np.abs(exact[np.isfinite(exact)]) if exact.dtype.kind in "fc" else np.ones(1)
         self.scale = float(finite.max(initial=0.0)) or 1.0
         self.apart = self._apart(own)

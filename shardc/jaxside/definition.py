@@ -1,7 +1,7 @@
 """Where a JAX function is defined: what is said of an argument stands at its parameter.
 
-    <step>:4:26: error: a value is of type i4, …      # in the text that JAX lowered, which nobody sees
-    ->  train.py:12:13: error: a value is of type i4, …
+    <step>:4:26: error: a value is of type i2, …      # in the text that JAX lowered, which nobody sees
+    ->  train.py:12:13: error: a value is of type i2, …
             def step(x, scale):
                      ^
 

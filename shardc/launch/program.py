@@ -18,7 +18,7 @@ from shardc.arrays.checkpoint import open_checkpoint
 from shardc.arrays.loading import Blocks
 from shardc.arrays.placed import extent
 from shardc.diagnostics import ShardcError
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph.types import DTYPES, TensorType, is_integer
 from shardc.layout import Mesh
 from shardc.runtime import P, sharding_of
 from shardc.runtime.trees import leaves
@@ -106,7 +106,7 @@ def _random(number: int, layout: Placed, device: int) -> np.ndarray[Any, Any]:
     block = np.zeros(layout.block_shape, layout.type.numpy)
     inside = tuple(slice(0, size) for size in extent(bounds))
     shape = block[inside].shape
-    if layout.type.numpy.kind in "iu":
+    if is_integer(layout.type.dtype):
         block[inside] = rng.integers(4, size=shape)
     elif layout.type.numpy == np.bool_:
         block[inside] = rng.integers(2, size=shape)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from ml_dtypes import finfo
+from ml_dtypes import finfo, iinfo
 from numpy.typing import NDArray
 
 from shardc.layout.mesh import LayoutError
@@ -105,8 +105,8 @@ def neutral(dtype: np.dtype[Any], kind: str) -> Any:
         return dtype.type(0)
     if dtype.kind == "b":
         return dtype.type(kind == "min")
-    if dtype.kind in "iu":
-        ends = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if dtype.name.startswith(("int", "uint")):
+        ends = iinfo(dtype).min, iinfo(dtype).max
     elif np.isinf(np.array(np.inf).astype(dtype)):
         ends = -np.inf, np.inf
     else:  # a float of 8 bits without infinities

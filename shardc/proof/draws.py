@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from shardc.graph import Graph, Node, TensorType
+from shardc.graph import FOUR_BITS, Graph, Node, TensorType
 from shardc.proof import values
 from shardc.proof.any_integers import any_integers
 from shardc.proof.any_order import AnyOrder
@@ -23,7 +23,7 @@ from shardc.proof.narrow import Known
 from shardc.proof.order import Order
 from shardc.proof.rounding import Moved
 from shardc.proof.thresholds import Thresholds
-from shardc.semantics.arrays import Array
+from shardc.semantics.arrays import Array, integer_ends
 
 NEGATIVE = "negative"
 """Below zero: one more draw where there are decisions, since a maximum with 0 is 0 then."""
@@ -202,6 +202,8 @@ def _peaks(shape: tuple[int, ...], seed: int, period: int) -> NDArray[np.float64
 
 def _any(rng: np.random.Generator, type: TensorType) -> Array:
     """Numbers of all sizes that the dtype has, of each length in bits as many."""
+    if type.dtype in FOUR_BITS:
+        return rng.integers(*integer_ends(type.numpy), type.shape, endpoint=True).astype(type.numpy)
     bounds = np.iinfo(type.numpy)
     drawn = rng.integers(bounds.min, bounds.max, type.shape, type.numpy, endpoint=True)
     return np.right_shift(drawn, rng.integers(0, bounds.bits, type.shape).astype(type.numpy))
@@ -213,8 +215,9 @@ def _integers(rng: np.random.Generator, type: TensorType, kind: str, most: int) 
     """
     if type.dtype == "bool":
         return rng.integers(0, 2, type.shape).astype(np.bool_)
-    low = -2 if kind == "tied" and type.numpy.kind == "i" else 0
-    high = min(max(8, most), int(np.iinfo(type.numpy).max)) if kind == "positive" else 8
+    low = -2 if kind == "tied" and not type.dtype.startswith("u") else 0
+    _, largest = integer_ends(type.numpy)
+    high = min(max(8, most) if kind == "positive" else 8, largest)
     return rng.integers(low, high, type.shape).astype(type.numpy)
 
 

@@ -26,7 +26,7 @@ from shardc.graph.types import DTYPES
 from shardc.graph.types import is_complex as is_complex_dtype
 from shardc.proof import field
 from shardc.proof.field import PRIME, Residues
-from shardc.semantics.arrays import Array, quiet
+from shardc.semantics.arrays import Array, is_whole, quiet
 
 EXACT = np.dtype([("residue", np.uint64), ("shadow", np.float64), ("other", np.float64)])
 
@@ -127,7 +127,7 @@ def whole(values: Array) -> Array:
     if values.dtype.kind == "c":
         return pair(whole(np.real(values)), whole(np.imag(values)))
     wide = np.asarray(values, np.float64)
-    if values.dtype.kind in "iub":
+    if is_whole(values.dtype):
         return make(field.of_integers(values), wide, wide)
     if wide.size == 1 and isfinite(one := wide.item()):
         return make(np.full(wide.shape, field.of_float(one)), wide, wide)
@@ -201,6 +201,6 @@ def stands_for(dtype: str) -> np.dtype[Any]:
         return EXACT
     if is_complex_dtype(dtype):
         return COMPLEX
-    if dtype not in DTYPES or DTYPES[dtype][1].kind not in "iub":
+    if dtype not in DTYPES or not is_whole(DTYPES[dtype][1]):
         raise Beyond(f"numbers of type {dtype}")
     return DTYPES[dtype][1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shardc.semantics.arrays import Array, is_float, quiet, widen, widened
+from shardc.semantics.arrays import Array, integer_ends, is_float, is_whole, quiet, widen, widened
 
 _COMPARISONS = {
     "EQ": np.equal,
@@ -211,17 +211,17 @@ def convert(operand: Array, *, dtype: np.dtype[Any]) -> Array:
         return operand != 0
     if operand.dtype.kind == "c" and dtype.kind != "c":
         operand = np.real(operand)
-    if dtype.kind in "iu" and is_float(operand):
+    if is_whole(dtype) and is_float(operand):
         return _truncate(operand, dtype)
     return widen(operand).astype(dtype)  # ml_dtypes has no casts between some floats of 8 bits
 
 
 def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
-    bounds = np.iinfo(dtype)
+    least, most = integer_ends(dtype)
     wide = operand.astype(np.float64)
-    inside = (wide > float(bounds.min) - 1) & (wide < float(bounds.max) + (1 if bounds.max < 2**53 else 0))
+    inside = (wide > float(least) - 1) & (wide < float(most) + (1 if most < 2**53 else 0))
     whole = np.where(inside, wide, 0).astype(dtype)
-    outside = np.where(wide > 0, np.full((), bounds.max, dtype), np.full((), bounds.min, dtype))
+    outside = np.where(wide > 0, np.full((), most, dtype), np.full((), least, dtype))
     return np.where(inside, whole, np.where(np.isnan(wide), np.zeros((), dtype), outside))
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from ml_dtypes import iinfo
 
 from shardc.graph.attrs import Dense
-from shardc.semantics.arrays import Array
+from shardc.semantics.arrays import Array, has_four_bits
 
 
 def constant(*, value: Dense) -> Array:
@@ -96,7 +97,21 @@ def pad(
 
 def bitcast_convert(operand: Array, *, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
     """The same bits as another dtype; a wider element is a last dimension of narrower ones."""
+    if has_four_bits(operand.dtype) or has_four_bits(dtype):
+        bits = _bits(operand).reshape(-1, _width(dtype))
+        padded = np.pad(bits, ((0, 0), (0, 8 * dtype.itemsize - bits.shape[1])))
+        return np.packbits(padded, axis=1, bitorder="little").reshape(-1).view(dtype).reshape(tuple(shape))
     return np.ascontiguousarray(operand).reshape(-1).view(dtype).reshape(tuple(shape))
+
+
+def _bits(operand: Array) -> Array:
+    """The bits of every element, the least one first."""
+    held = np.ascontiguousarray(operand).reshape(-1, 1).view(np.uint8)
+    return np.unpackbits(held, axis=1, bitorder="little")[:, : _width(operand.dtype)]
+
+
+def _width(dtype: np.dtype[Any]) -> int:
+    return iinfo(dtype).bits if has_four_bits(dtype) else 8 * dtype.itemsize
 
 
 def get_dimension_size(operand: Array, *, dimension: int) -> Array:

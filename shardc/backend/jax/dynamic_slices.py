@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
-
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, raw, tuple_of
@@ -15,6 +13,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.graph import DTYPES, Node
 from shardc.ops import hlo
+from shardc.semantics.arrays import integer_ends
 
 
 class _Starts:
@@ -33,7 +32,7 @@ class _Starts:
         terms = [scope.term(start) for start in starts]
         same = all(dtype == scope.emission.default_integer for dtype in types)
         self._narrow = any(
-            size > np.iinfo(DTYPES[dtype][1]).max for dtype, size in zip(types, shape, strict=True)
+            size > integer_ends(DTYPES[dtype][1])[1] for dtype, size in zip(types, shape, strict=True)
         )
         self._plain = same or self._narrow or all(t.weak for t in terms) or not any(t.weak for t in terms)
         self.places = [self._place(scope, start) for start in starts]

@@ -171,13 +171,13 @@ def pieces(x, axis, count):
 
 def combined(parts, function):
     """The parts combined in order; floats of 16 and 8 bits in f32, rounded once."""
-    narrow = parts.dtype.kind in "fV" and parts.dtype.itemsize < 4  # those of ml_dtypes are of kind V
+    narrow = "float" in parts.dtype.name and parts.dtype.itemsize < 4
     counts = parts.dtype == np.bool_ and function is np.add
     total = parts[0].astype(np.float32 if narrow else np.int32 if counts else parts.dtype)
     with np.errstate(all="ignore"):
         for part in parts[1:]:
             total = function(total, part.astype(total.dtype, copy=False))
-    return total.astype(parts.dtype) if narrow else total
+    return total if counts else total.astype(parts.dtype, copy=False)
 
 
 def check_rows(what, starts, counts, size):

@@ -10,7 +10,7 @@ from shardc.backend.python.expressions import name, raw, tuple_of
 from shardc.backend.python.names import printable, quoted
 from shardc.backend.python.records import leaf_places, pattern
 from shardc.backend.python.writer import Writer
-from shardc.graph import is_complex, is_float
+from shardc.graph import FOUR_BITS, is_complex, is_float
 from shardc.graph.trees import Tree, branches
 
 
@@ -25,6 +25,8 @@ def random_input(array: Array, dtype: str) -> str:
         return f"rng.standard_normal({shape}).astype({dtype})"
     if is_complex(array.type.dtype):
         return f"(rng.standard_normal({shape}) + 1j * rng.standard_normal({shape})).astype({dtype})"
+    if array.type.dtype in FOUR_BITS:  # of which NumPy draws none
+        return f"rng.integers(4, size={shape}).astype({dtype})"
     return f"rng.integers(4, size={shape}, dtype={dtype})"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import isnan, prod
 from typing import cast
 
-import numpy as np
 from msgspec.structs import replace
 
 from shardc.backend.python import idiom
@@ -13,6 +12,7 @@ from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.backend.python.ranges import bounds
 from shardc.graph import DTYPES, GatherDims, Node, ScatterDims, is_integer
 from shardc.ops import combiner, hlo
+from shardc.semantics.arrays import integer_ends
 
 PUT_BY = {
     "set": "set",
@@ -186,8 +186,8 @@ def _is_filling(run: Run, value: int) -> bool:
     number, dtype = run.program.splat(value), run.program.graph.type(value).dtype
     if number is None or not is_integer(dtype):
         return isnan(run.number(value))
-    limits = np.iinfo(DTYPES[dtype][1])
-    return int(cast(int, number)) == (limits.min or limits.max)
+    least, most = integer_ends(DTYPES[dtype][1])
+    return int(cast(int, number)) == (least or most)
 
 
 def _dims_in(run: Run, value: int, source: int) -> Dims:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
-
 from shardc.backend.python import idiom
 from shardc.backend.python.library_indexing import from_the_end
 from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.backend.python.ranges import bounds
 from shardc.graph import DTYPES, Dense, GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
+from shardc.semantics.arrays import integer_ends
 
 
 def sliced_each(run: Run, node: Node) -> Found:
@@ -82,7 +81,7 @@ def _starts(
     for dim in cut:
         ids = columns[mapped.index(dim)]
         dtype = run.program.graph.type(ids).dtype
-        run.same(row[dim] <= np.iinfo(DTYPES[dtype][1]).max, True)
+        run.same(row[dim] <= integer_ends(DTYPES[dtype][1])[1], True)
         try:
             plain, counts = from_the_end(Run(run.program), ids, row[dim]), True
         except Other:

@@ -25,8 +25,10 @@ DTYPES: dict[int, str] = {
     TensorProto.FLOAT8E5M2: "f8e5m2",
     TensorProto.FLOAT8E5M2FNUZ: "f8e5m2fnuz",
     TensorProto.FLOAT8E8M0: "f8e8m0fnu",
+    TensorProto.INT4: "i4",
+    TensorProto.UINT4: "u4",
 }
-"""TensorProto.DataType -> dtype. Strings and numbers of fewer than 8 bits have none."""
+"""TensorProto.DataType -> dtype. Strings, floats of fewer than 8 bits and integers of 2 have none."""
 
 NUMBERS = {name: number for number, name in DTYPES.items()}
 

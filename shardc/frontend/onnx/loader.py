@@ -6,10 +6,12 @@ Names of the model stand in the text as literals of ASCII; nothing of them is Py
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import indent
 
 from onnx import TensorProto
 
 from shardc.frontend.onnx.model import tensor_type
+from shardc.graph.types import FOUR_BITS
 
 _WEIGHTS = '''
 
@@ -50,8 +52,7 @@ def _weights(model):
             path = folder / entries["location"]
             if path.resolve() != path or folder not in path.parents:
                 raise ValueError(f"{{tensor}} is stored outside the folder of the model")
-            array = np.memmap(path, np.dtype(dtype), "r", int(entries.get("offset", 0)), tuple(shape))
-        else:
+{mapped}        else:
             array = numpy_helper.to_array(found)
         yield name, array.__getitem__, tuple(shape)
 
@@ -69,6 +70,17 @@ def _tensors(graph):
             elif attribute.type == onnx.AttributeProto.TENSOR and node.op_type == "Constant":
                 yield node.output[0], attribute.t
 '''
+
+_MAPPED = """\
+array = np.memmap(path, np.dtype(dtype), "r", int(entries.get("offset", 0)), tuple(shape))
+"""
+
+_UNPACKED = f"""\
+if dtype in ("int4", "uint4"):  # two in a byte: read whole
+    array = numpy_helper.to_array(found, str(folder))
+else:
+    {_MAPPED.strip()}
+"""
 
 _ARRAYS = '''
 
@@ -139,10 +151,12 @@ def with_loader(
     if not weights:
         return source
     table: list[str] = []
+    mapped = _MAPPED
     for name, tensor in weights.items():
         type = tensor_type(tensor)
+        mapped = _UNPACKED if type.dtype in FOUR_BITS else mapped
         table.append(f'    "{name}": ({_quoted(keys[name])}, "{type.numpy.name}", {list(type.shape)}),')
-    loader = _WEIGHTS.format(table="\n".join(table))
+    loader = _WEIGHTS.format(table="\n".join(table), mapped=indent(mapped, " " * 12))
     if specs:
         last = zip(weights, specs[len(specs) - len(weights) :], strict=True)
         split = [f'        "{name}": {spec},' for name, spec in last if spec != "P()"]

@@ -25,13 +25,14 @@ from shardc.frontend.onnx.listing import Listing
 from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of, twice
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
+from shardc.frontend.onnx.operators.sequences import OPERATORS as SEQUENCES
 from shardc.frontend.onnx.outputs import check_outputs
 from shardc.frontend.onnx.problems import Problems, misfit
 from shardc.frontend.onnx.schema import attributes_of, check_counts, check_dtypes, schema_of
 from shardc.frontend.onnx.stored import Stored
 from shardc.frontend.onnx.table import OPERATORS
 from shardc.frontend.onnx.tensors import Annotations, Tensors
-from shardc.frontend.onnx.values import Array, Known, Opaque, Scope, Unknown, Value
+from shardc.frontend.onnx.values import Array, Known, Listed, Opaque, Scope, Unknown, Value
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Tensor
@@ -147,7 +148,7 @@ class Lowering:
             value = scope.get(output.name)
             if value is None:
                 raise self._wrong(f"nothing makes output {output.name}")
-            if isinstance(value, Opaque):
+            if isinstance(value, Opaque | Listed):
                 self.problems.form(f"output of kind {value.kind}")
             if isinstance(value, Value):
                 found.append(value)
@@ -255,7 +256,7 @@ class Lowering:
         attributes = attributes_of(node, schema) if schema else {a.name: a for a in node.attribute}
         if schema:
             check_counts(node, schema)
-        inputs = self.tensors.inputs(node, scope)
+        inputs = self.tensors.inputs(node, scope, lists=name in SEQUENCES)
         if inputs is None:
             self.problems.operators(self._functions.missing(node, self.opsets))
             return []
@@ -263,7 +264,11 @@ class Lowering:
         version = schema.since_version if schema else 1
         types = [declared.get(out) for out in node.output]
         bodies = NodeBodies(self, scope)
-        given = Node(self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies)
+        read = enumerate(map(scope.get, node.input))
+        lists = {index: value for index, value in read if isinstance(value, Listed)}
+        given = Node(
+            self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies, lists
+        )
         arrays = [value.array for value in inputs if value is not None]
         if all(array is not None for array in arrays) and arrays:
             made = folded(node, [None if v is None else v.array for v in inputs], self.opsets)
@@ -290,7 +295,9 @@ class Lowering:
             return []
         return self._call(function, node, schema, inputs)
 
-    def _value(self, name: str, item: Tensor | Value | None) -> Value | None:
+    def _value(self, name: str, item: Tensor | Value | Listed | None) -> Value | Listed | None:
+        if isinstance(item, Listed):
+            return Listed(name, item.items)
         if isinstance(item, Tensor):
             return Value(name, item.type, emitted=item)
         if item is not None and item.emitted is None and item.array is not None:

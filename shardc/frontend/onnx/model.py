@@ -15,7 +15,7 @@ from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.schema import STANDARD, subgraphs
 from shardc.frontend.onnx.values import Array
-from shardc.graph.types import TensorType
+from shardc.graph.types import FOUR_BITS, TensorType, bits_of
 
 MOST_BYTES = 2**31
 """Protocol buffers end here; more is kept as external data."""
@@ -159,8 +159,10 @@ def array_of(tensor: TensorProto, folder: Path | None) -> Array:
     if tensor.data_location == TensorProto.EXTERNAL:
         return external(tensor, folder)
     if tensor.HasField("raw_data"):
-        if len(tensor.raw_data) != type.nbytes:
-            raise ValueError(f"{len(tensor.raw_data)} bytes, and its type {type} takes {type.nbytes}")
+        if len(tensor.raw_data) != stored_bytes(type):
+            raise ValueError(f"{len(tensor.raw_data)} bytes, and its type {type} takes {stored_bytes(type)}")
+        if type.dtype in FOUR_BITS:
+            return numpy_helper.to_array(tensor)
         return (
             np.frombuffer(tensor.raw_data, type.numpy.newbyteorder("<"))
             .astype(type.numpy)
@@ -168,17 +170,27 @@ def array_of(tensor: TensorProto, folder: Path | None) -> Array:
         )
     field = helper.tensor_dtype_to_field(tensor.data_type)
     count = len(getattr(tensor, field)) // (2 if type.dtype in ("c64", "c128") else 1)
-    if count != type.size:
-        raise ValueError(f"{count} elements, and its type {type} takes {type.size}")
+    wanted = stored_bytes(type) if type.dtype in FOUR_BITS else type.size
+    if count != wanted:
+        raise ValueError(f"{count} elements, and its type {type} takes {wanted}")
     return numpy_helper.to_array(tensor)
 
 
+def stored_bytes(type: TensorType) -> int:
+    """Bytes of a stored tensor, which has several integers of 4 bits in a byte."""
+    return -(-type.size * bits_of(type.dtype) // 8)
+
+
 def external(tensor: TensorProto, folder: Path | None) -> Array:
-    """A view of external data. ValueError if it lies outside the model's folder, or is too short."""
+    """A view of external data; of integers of 4 bits an array, each in a byte of its own. ValueError if
+    it lies outside the model's folder, or is too short."""
     type = tensor_type(tensor)
     path, offset = external_place(tensor, folder)
     if not type.nbytes:
         return np.zeros(type.shape, type.numpy)
+    if type.dtype in FOUR_BITS:
+        raw = np.memmap(path, np.uint8, "r", offset, (stored_bytes(type),)).tobytes()
+        return numpy_helper.to_array(TensorProto(data_type=tensor.data_type, dims=tensor.dims, raw_data=raw))
     return np.memmap(path, type.numpy, "r", offset, type.shape)
 
 
@@ -187,9 +199,9 @@ def external_place(tensor: TensorProto, folder: Path | None) -> tuple[Path, int]
     type = tensor_type(tensor)
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = external_path(entries.get("location", ""), folder)
-    offset, length = _number(entries, "offset", 0), _number(entries, "length", type.nbytes)
-    if length != type.nbytes:
-        raise ValueError(f"{length} bytes of external data, and its type {type} takes {type.nbytes}")
+    offset, length = _number(entries, "offset", 0), _number(entries, "length", stored_bytes(type))
+    if length != stored_bytes(type):
+        raise ValueError(f"{length} bytes of external data, and its type {type} takes {stored_bytes(type)}")
     if offset + length > path.stat().st_size:
         raise ValueError(f"external data {path.name} ends before byte {offset + length}")
     return path, offset

@@ -11,7 +11,7 @@ from onnx import GraphProto, TensorProto
 from xdsl.ir import Block
 
 from shardc.frontend.onnx.errors import Dynamic, Invalid, Unsupported
-from shardc.frontend.onnx.values import Array, Value
+from shardc.frontend.onnx.values import Array, Listed, Value
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType
@@ -48,7 +48,9 @@ class Bodies(Protocol):
 
 
 class Node(Struct, frozen=True):
-    """A node to lower. `version` is the opset that its schema is of; `declared` the stated output types."""
+    """A node to lower. `version` is the opset that its schema is of; `declared` the stated output types;
+    `lists` the inputs that are sequences, which are None among `inputs`.
+    """
 
     e: Emitter
     op: str
@@ -58,10 +60,17 @@ class Node(Struct, frozen=True):
     outputs: Sequence[str]
     declared: Sequence[TensorType | None]
     bodies: Bodies
+    lists: Mapping[int, Listed] = {}
 
     def has(self, index: int) -> bool:
         """Whether an optional input is there."""
         return index < len(self.inputs) and self.inputs[index] is not None
+
+    def items(self, index: int) -> tuple[Value, ...]:
+        """The tensors of an input that is a sequence."""
+        if index not in self.lists:
+            raise Invalid(f"input {index} is no sequence")
+        return self.lists[index].items
 
     def value(self, index: int) -> Value:
         value = self.inputs[index] if index < len(self.inputs) else None
@@ -126,5 +135,5 @@ class Node(Struct, frozen=True):
         return Unsupported(f"{self.op} {what}")
 
 
-Result = Tensor | Value | Sequence[Tensor | Value | None]
+Result = Tensor | Value | Listed | Sequence[Tensor | Value | None]
 Lower = Callable[[Node], Result]

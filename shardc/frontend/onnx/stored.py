@@ -67,7 +67,7 @@ class Stored:
             with self._tensors.e.at(at):
                 items = lower(node)
             item = items[index] if isinstance(items, Sequence) else items
-            return item.tensor() if isinstance(item, Value) else item
+            return item.tensor() if isinstance(item, Value) else item if isinstance(item, Tensor) else None
 
         pairs = zip(node.outputs, arrays, strict=False)
         return [self.known(out, array, partial(build, i)) for i, (out, array) in enumerate(pairs)]

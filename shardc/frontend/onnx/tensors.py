@@ -15,7 +15,7 @@ from shardc.frontend.onnx.builder import ModelBuilder
 from shardc.frontend.onnx.devices import Stated, sharding_on
 from shardc.frontend.onnx.errors import Invalid, Unsupported
 from shardc.frontend.onnx.names import Names
-from shardc.frontend.onnx.values import Array, Known, Opaque, Scope, Unknown, Value
+from shardc.frontend.onnx.values import Array, Known, Listed, Opaque, Scope, Unknown, Value
 from shardc.frontend.text.emitter import Emitter
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
@@ -111,20 +111,22 @@ class Tensors(Struct, dict=True):
         self.speak(name, value)
         return value
 
-    def inputs(self, node: NodeProto, scope: Scope) -> list[Value | None] | None:
-        """The values of a node's inputs; None if one of them could not be made."""
+    def inputs(self, node: NodeProto, scope: Scope, lists: bool = False) -> list[Value | None] | None:
+        """The values of a node's inputs; None if one of them could not be made. Sequences, which are refused
+        unless the operator takes `lists`, are None among them.
+        """
         found: list[Value | None] = []
         lost = False
         for name in node.input:
             value = scope.get(name) if name else None
             if name and value is None:
                 raise Invalid(f"{node.op_type} reads {name}, which nothing made before")
-            if isinstance(value, Opaque):
+            if isinstance(value, Opaque) or (isinstance(value, Listed) and not lists):
                 raise Unsupported(f"{node.op_type} of {value.kind}")
             if isinstance(value, Unknown):
                 lost = True
             else:
-                found.append(self.used(node, value) if value is not None else None)
+                found.append(self.used(node, value) if isinstance(value, Value) else None)
         return None if lost else found
 
     def used(self, node: NodeProto, value: Value) -> Value:

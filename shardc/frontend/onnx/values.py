@@ -46,7 +46,15 @@ class Opaque(Struct, eq=False):
     kind: str
 
 
-Known = Value | Unknown | Opaque
+class Listed(Struct, eq=False):
+    """A sequence: while compiling it is a list of tensors, and a program has none."""
+
+    name: str
+    items: tuple[Value, ...]
+    kind: str = "sequence"
+
+
+Known = Value | Unknown | Opaque | Listed
 
 Scope = dict[str, Known]
 """Tensor name -> what is known of it, in one graph."""

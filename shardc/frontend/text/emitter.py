@@ -20,10 +20,11 @@ from shardc.frontend.text.placing import Placing
 from shardc.frontend.text.promotion import NoPromotion, promote
 from shardc.frontend.text.values import Number, Operand, Tensor, shape_text
 from shardc.graph.attrs import Dense
-from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
+from shardc.graph.types import FOUR_BITS, TensorType, is_complex, is_float, is_inexact, is_integer
 from shardc.layout import Mesh
 from shardc.ops import ShapeError, hlo
 from shardc.passes.inline_calls import MOST
+from shardc.semantics.arrays import integer_ends
 
 MAX_ELEMENTS = 2**48
 """The largest tensor, in elements: 1 PiB of f32. What is larger is taken for a slip."""
@@ -153,8 +154,8 @@ class Emitter(Placing):
         if is_integer(dtype):
             if isinstance(value, float) and (isnan(value) or isinf(value)):
                 raise self.error(f"{value} is no value of {dtype}")
-            info = np.iinfo(TensorType((), dtype).numpy)
-            if not info.min <= value <= info.max:
+            least, most = integer_ends(TensorType((), dtype).numpy)
+            if not least <= value <= most:
                 raise self.error(f"{value} does not fit into {dtype}")
             return int(value)
         if is_float(dtype):
@@ -240,7 +241,9 @@ class Emitter(Placing):
         try:
             return promote(tuple(map(dtype_of, operands)))
         except NoPromotion as error:
-            hint = "floats of 8 bits are converted only where the program says so: astype(x, f32)"
+            few = any(dtype_of(operand)[0] in FOUR_BITS for operand in operands)
+            kinds, wider = ("integers of 4 bits", "i8") if few else ("floats of 8 bits", "f32")
+            hint = f"{kinds} are converted only where the program says so: astype(x, {wider})"
             raise self.error(str(error), hint) from None
 
     def together(self, *operands: Operand, dtype: str | None = None) -> list[Tensor]:

@@ -3,7 +3,7 @@
 Going up the edges from each operand, the first dtype they share. A Python number has no dtype of its own: an
 int enters at int*, a float at float*, a complex number at complex*, below every dtype of its kind, so `x * 2`
 keeps x's dtype. Where the answer is int*, float* or complex* itself it becomes i32, f32 or c64 and stays
-weak. Floats of 8 bits have a way up to no other dtype.
+weak. Floats of 8 bits and integers of 4 have a way up to no other dtype.
 (https://docs.jax.dev/en/latest/type_promotion.html)
 """
 
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from shardc.graph.types import FP8
+from shardc.graph.types import FOUR_BITS, FP8
 
 _ABOVE: dict[str, tuple[str, ...]] = {
     "bool": ("int*",),
-    "int*": ("i8", "u8"),
+    "int*": (*FOUR_BITS, "i8", "u8"),
+    **dict.fromkeys(FOUR_BITS, ()),
     "i8": ("i16",),
     "u8": ("i16", "u16"),
     "i16": ("i32",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import Op
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph.types import DTYPES, TensorType, bits_of
 from shardc.ops.definition import OpDef, Syntax, Trait, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
@@ -20,7 +20,7 @@ def _types(op: UntypedOp) -> Types:
     operand, result = op.one(), op.stated()
     if operand.dtype not in DTYPES or result.dtype not in DTYPES:
         return (result,)
-    wide, narrow = operand.numpy.itemsize, result.numpy.itemsize
+    wide, narrow = bits_of(operand.dtype), bits_of(result.dtype)
     if wide == narrow:
         expected = operand.shape
     elif wide > narrow:

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from jax.sharding import PartitionSpec as P
+from ml_dtypes import int4
 from onnx import helper, numpy_helper
 
 import shardc
@@ -45,6 +46,30 @@ def test_external_data_is_mapped(tmp_path: Path) -> None:
     program = shardc.from_onnx(str(path), dims={"batch": 2}, target="numpy")
     weights = program.module.load_weights(str(path))
     np.testing.assert_array_equal(weights["W2"], W2)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("external", [False, True])
+def test_weights_of_four_bits(tmp_path: Path, target: str, external: bool) -> None:
+    """Two are in a byte of the file, and the last of 15 is alone; scales and zero points are per block."""
+    path = tmp_path / "m.onnx"
+    q, zero = RNG.integers(-8, 8, (15, 3)).astype(int4), RNG.integers(-8, 8, (5, 3)).astype(int4)
+    scale = RNG.standard_normal((5, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["w"], axis=0, block_size=3),
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [4, 15]}, ["y"], q=q, scale=scale, zero=zero)
+    proto.opset_import[0].version = 21
+    onnx.save(proto, path, save_as_external_data=external, location="w.bin", size_threshold=20)
+    wishes = {"x": "P('data')", "q": "P(None, 'model')"}
+    program = shardc.from_onnx(str(path), mesh="pod[data=2, model=3]", shardings=wishes, target=target)
+    weights = program.module.load_weights(str(path))
+    np.testing.assert_array_equal(weights["q"], q)
+    blocks = program.module.load_blocks(str(path))
+    x = RNG.standard_normal((4, 15)).astype(np.float32)
+    w = (q.astype(np.float64) - np.repeat(zero.astype(np.float64), 3, 0)) * np.repeat(scale, 3, 0)
+    assert_product(np.asarray(program.main(x, *blocks.values())), x, w.astype(np.float32))
 
 
 @pytest.mark.parametrize("external", [False, True])

@@ -55,7 +55,7 @@ def test_filters_by_module(pod, draw):
             shardc.jit(lambda x: jnp.linalg.svd(x)[1])(x)
 
 
-def of_four_bits(
+def of_two_bits(
     x,
     *rest,
     scale=1,
@@ -64,7 +64,7 @@ def of_four_bits(
 
 
 ARGUMENTS: dict[str, tuple[Any, str, str]] = {
-    "one of many lines": (of_four_bits, "*rest,", "rest"),
+    "one of many lines": (of_two_bits, "*rest,", "rest"),
     "a lambda's": (lambda x, y: x, "lambda x, y: x, ", "y"),
     "a library function's": (jnp.take, "shardc.jit(function)(", "shardc"),
 }
@@ -73,8 +73,8 @@ ARGUMENTS: dict[str, tuple[Any, str, str]] = {
 @pytest.mark.parametrize(("function", "line", "pointed"), ARGUMENTS.values(), ids=ARGUMENTS)
 def test_at_the_parameter(pod, draw, function, line, pointed):
     x = pod.put(draw(8), "data")
-    with pytest.raises(ShardcError, match="is of type i4") as error:
-        shardc.jit(function)(x, jnp.ones(8, jnp.int4))
+    with pytest.raises(ShardcError, match="is of type i2") as error:
+        shardc.jit(function)(x, jnp.ones(8, jnp.int2))
     place = error.value.diagnostic.loc
     source = source_line(place)
     assert place.file == __file__

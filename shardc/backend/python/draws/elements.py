@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from shardc.graph.types import DTYPES, is_float, is_integer
 from shardc.ops import hlo
+from shardc.semantics.arrays import integer_ends
 
 Symbol = tuple[str, str, int]
 """A number from 0 on, below the last part: ("place", "1", 16) in a dimension, ("axis", "data", 2)."""
@@ -132,8 +133,7 @@ def _wrapped(value: int, dtype: str) -> int:
 def _limits(dtype: str) -> tuple[int, int]:
     if dtype == "bool":
         return 0, 1
-    found = np.iinfo(DTYPES[dtype][1])
-    return int(found.min), int(found.max)
+    return integer_ends(DTYPES[dtype][1])
 
 
 def _fitting(

@@ -12,8 +12,9 @@ from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.maths import add, calc, choose, compare
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
-from shardc.graph.types import FP8, TensorType, is_float
+from shardc.graph.types import FOUR_BITS, FP8, TensorType, bits_of, is_float
 from shardc.ops import hlo
+from shardc.semantics.arrays import integer_ends
 
 
 def cast_to(e: Emitter, x: Tensor, dtype: str) -> Tensor:
@@ -28,6 +29,14 @@ def saturated(e: Emitter, x: Tensor, dtype: str) -> Tensor:
     wide = x if is_float(x.dtype) and x.dtype not in FP8 else e.cast(x, "f32")
     most = float(cast(Any, finfo(TensorType((), dtype).numpy)).max)
     return e.cast(calc(e, hlo.minimum, calc(e, hlo.maximum, wide, -most), most), dtype)
+
+
+def _fitting(e: Emitter, x: Tensor, dtype: str) -> Tensor:
+    """Floats whose whole part an integer of 4 bits holds, and 0 in the place of others, as ONNX's own
+    implementation has it; the document leaves it open."""
+    least, most = integer_ends(TensorType((), dtype).numpy)
+    above, below = compare(e, "GT", x, least - 1), compare(e, "LT", x, most + 1)
+    return choose(e, e.op(hlo.and_.name, above, below), x, e.splat(0, x.type))
 
 
 def _as_exponent(n: Node, x: Tensor, dtype: str) -> Tensor:
@@ -78,6 +87,8 @@ def _cast_like(n: Node) -> Tensor:
 
 def _cast_as(n: Node, dtype: str) -> Tensor:
     x = n.x(0)
+    if dtype in FOUR_BITS and is_float(x.dtype):
+        return n.e.cast(_fitting(n.e, x, dtype), dtype)
     if x.dtype == dtype or dtype not in FP8:
         return cast_to(n.e, x, dtype)
     if dtype == "f8e8m0fnu":
@@ -87,7 +98,7 @@ def _cast_as(n: Node, dtype: str) -> Tensor:
 
 def _bit_cast(n: Node) -> Tensor:
     x, dtype = n.x(0), target(n)
-    if TensorType((), dtype).nbytes != TensorType((), x.dtype).nbytes:
+    if bits_of(dtype) != bits_of(x.dtype):
         raise n.unsupported(f"from {x.dtype} to {dtype}, of another width")
     if x.dtype == dtype:
         return x

@@ -1,8 +1,6 @@
-"""Quantisation to integers and floats of 8 bits, and back."""
+"""Quantisation to integers and to floats of 8 bits, and back."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
@@ -13,11 +11,11 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import FP8, TensorType, is_integer
 from shardc.ops import hlo
+from shardc.semantics.arrays import integer_ends
 
 
 def _bounds(dtype: str) -> tuple[int, int]:
-    info = np.iinfo(TensorType((), dtype).numpy)
-    return int(info.min), int(info.max)
+    return integer_ends(TensorType((), dtype).numpy)
 
 
 def requantise(e: Emitter, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:

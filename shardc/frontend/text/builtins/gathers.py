@@ -8,7 +8,7 @@ from shardc.frontend.text.builtins.reductions import axis_of, combiner
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Dtype, Operand, Tensor, shape_text
 from shardc.graph.attrs import GatherDims, ScatterDims
-from shardc.graph.types import TensorType, is_integer
+from shardc.graph.types import SHORT, TensorType, is_integer
 from shardc.ops import hlo
 
 
@@ -181,7 +181,7 @@ def _indices(e: Emitter, name: str, indices: Tensor) -> Tensor:
     """Indices as they are, if they are integers; short ones become i32."""
     if not is_integer(indices.dtype):
         raise e.error(f"{name} takes integer indices, not {indices.type}")
-    return e.cast(indices, "i32") if indices.dtype in ("i8", "i16", "u8", "u16") or indices.weak else indices
+    return e.cast(indices, "i32") if indices.dtype in SHORT or indices.weak else indices
 
 
 def one_hot(e: Emitter, x: Tensor, num_classes: int, dtype: Dtype | None = None, axis: int = -1) -> Tensor:

@@ -18,7 +18,7 @@ from shardc.frontend.text.builtins.indexing import (
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor, shape_text
 from shardc.graph.attrs import GatherDims
-from shardc.graph.types import TensorType, is_integer
+from shardc.graph.types import SHORT, TensorType, is_integer
 from shardc.ops import hlo
 
 
@@ -70,7 +70,7 @@ def _places(e: Emitter, shape: tuple[int, ...], places: Sequence[tuple[int, Tens
 
 def as_indices(e: Emitter, item: Tensor) -> Tensor:
     """Short and weak integers as i32."""
-    return e.cast(item, "i32") if item.dtype in ("i8", "i16", "u8", "u16") or item.weak else item
+    return e.cast(item, "i32") if item.dtype in SHORT or item.weak else item
 
 
 def columns(e: Emitter, places: Places) -> Tensor:
