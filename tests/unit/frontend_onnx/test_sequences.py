@@ -22,11 +22,11 @@ def at(sequence: str, place: str, result: str) -> Any:
     return helper.make_node("SequenceAt", [sequence, place], [result])
 
 
-def joined(sequence: str, **attributes: int) -> Any:
+def joined(sequence: str, **attributes: Any) -> Any:
     return helper.make_node("ConcatFromSequence", [sequence], ["y"], **{"axis": 0} | attributes)
 
 
-def split(*inputs: str, result: str = "s", **attributes: int) -> Any:
+def split(*inputs: str, result: str = "s", **attributes: Any) -> Any:
     return helper.make_node("SplitToSequence", ["x", *inputs], [result], **attributes)
 
 

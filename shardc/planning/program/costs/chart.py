@@ -17,10 +17,9 @@ from msgspec.structs import replace
 from shardc.graph import TensorType, is_narrow
 from shardc.layout import Axis, Mesh
 from shardc.planning.reshard.collectives import KINDS
-from shardc.planning.reshard.distances import Distances, distances
+from shardc.planning.reshard.distances import Distances
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.paths import Either
-from shardc.planning.reshard.runs import AxisAtoms
 from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
@@ -31,9 +30,6 @@ as long as large ones."""
 Time = tuple[float, float, float]
 """Of a collective the ticks before its first byte, those of each byte, and those of each byte where it takes
 the longer of the two."""
-
-NEVER: Time = (inf, inf, inf)
-"""That of a permute which changes nothing."""
 
 Times = Callable[[str, tuple[Axis, ...]], Time]
 """That of a kind of collective over some axes."""
@@ -58,40 +54,21 @@ Step = tuple[str, AtomLayout, int]
 """A kind of collective, the layout after it, and the bytes that a device sends."""
 
 
-class Moving(Struct, frozen=True):
-    """What all collectives over some axes take: of each kind over each of the axes that it moves, and of
-    permutes along each of those that blocks are sent along."""
-
-    atoms: AxisAtoms
-    rank: int
-    kinds: tuple[Time, ...]
-    permutes: tuple[Time, ...]
-
-    @staticmethod
-    def of(known: Distances, times: Times) -> Moving:
-        """Over the axes of `known`."""
-        ways = known.ways
-
-        def took(kind: str, moved: Atoms) -> Time:
-            return times(kind, tuple(axis for atom in moved for axis in known.atoms[atom]))
-
-        kinds = [took(*kind) for kind in ways.moving]
-        permutes = [took("collective_permute", moved) if moved else NEVER for moved in ways.permutes]
-        return Moving(known.atoms, known.rank, tuple(kinds), tuple(permutes))
-
-
 class Chart:
     """The quickest ways over axes of a mesh, of tensors that have one dimension more, the last, which is
     never split. longer: whether a collective takes the longer of latency and bytes, else their sum; exact:
     what one takes that is neither."""
 
-    def __init__(self, mesh: Mesh, moving: Moving, exact: Exact, longer: bool) -> None:
-        self.mesh, self.known = mesh, distances(moving.atoms, moving.rank)
-        self._longer, self._exact = longer, exact
-        ways = self.known.ways
-        found = ways.times(moving.kinds)
-        for edges, took in zip(ways.permutes.values(), moving.permutes, strict=True):
-            found[edges] = took
+    def __init__(self, mesh: Mesh, known: Distances, times: Times, exact: Exact, longer: bool) -> None:
+        self.mesh, self.known, self._longer, self._exact = mesh, known, longer, exact
+        ways = known.ways
+
+        def took(kind: str, moved: Atoms) -> Time:
+            return times(kind, tuple(axis for atom in moved for axis in known.atoms[atom]))
+
+        found = ways.times([took(*kind) for kind in ways.moving])
+        for moved, edges in ways.permutes.items():
+            found[edges] = took("collective_permute", moved) if moved else inf  # that changes nothing
         self._before, self._sent, self._joined = found[:, 0], found[:, 1], found[:, 2]
         self._part = ways.collectives.edges.lengths / ways.whole
         self._took: dict[Sized, Vector] = {}

@@ -9,7 +9,7 @@ large programs are looked for, all ways are the quickest ones over whole axes, w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy as copied
 from functools import partial
 from math import inf
@@ -18,8 +18,8 @@ from typing import Self
 from shardc.analysis.phases import Context, Phase
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding
-from shardc.planning.program.costs.chart import Chart, Exactly, Moving
-from shardc.planning.program.costs.quickest import Quickest
+from shardc.planning.program.costs.chart import Exactly
+from shardc.planning.program.costs.quickest import Charts, Quickest
 from shardc.planning.reshard.copies import (
     MadeCopy,
     Way,
@@ -46,7 +46,7 @@ class Copying(ABC):
         self.lean, self.whole = lean, False
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
-        self._charts: dict[Moving, Chart] = {}
+        self._charts: Charts = {}
 
     def over_whole_axes(self) -> Self:
         """The same, where changes of layout are over whole axes."""
@@ -81,6 +81,10 @@ class Copying(ABC):
     @abstractmethod
     def links(self) -> Sequence[int]:
         """Of each mesh axis the number of the link that it spans, the quickest first."""
+
+    @abstractmethod
+    def alike(self, phase: Phase, axes: Sequence[Axis]) -> Hashable:
+        """What tells how long collectives over some axes take in a phase."""
 
     @abstractmethod
     def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
@@ -135,8 +139,9 @@ class Copying(ABC):
         """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
             times, exact = partial(self.taken, phase), partial(self.exactly, phase)
+            known = self._charts, partial(self.alike, phase)
             self._quickest[rank, phase] = Quickest(
-                self.mesh, rank, self.links(), times, exact, self.longer, self._charts
+                self.mesh, rank, self.links(), times, exact, self.longer, *known
             )
         return self._quickest[rank, phase]
 

@@ -148,6 +148,11 @@ class Exchanges:
             return stages.seconds(sent)
         return seconds(stages.machine, link_of(stages.machine, stages.mesh, sent.over), stages.mesh, sent)
 
+    def shared(self, axes: frozenset[str], phase: Phase) -> frozenset[object]:
+        """What is shared in a phase of the latency of collectives over some axes."""
+        here = ((said, part) for said, part in self.shares.items() if said[2] in (phase, None))
+        return frozenset((said, part) for said, part in here if axes >= {*said[1]})
+
     def _share(self, op: str, over: Iterable[Axis], phase: Phase) -> float:
         if not self.shares:
             return 1.0

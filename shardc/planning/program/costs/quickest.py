@@ -24,7 +24,7 @@ axes may go. So ways are looked for over few axes and dimensions (chart.py), how
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import inf, prod
 from typing import NamedTuple
@@ -33,16 +33,19 @@ import numpy as np
 from msgspec import Struct
 
 from shardc.graph import TensorType
-from shardc.layout import Mesh, Sharding, shared
-from shardc.planning.program.costs.chart import Chart, Exact, Moving, Sized, Times
+from shardc.layout import Axis, Mesh, Sharding, shared
+from shardc.planning.program.costs.chart import Chart, Exact, Sized, Times
 from shardc.planning.reshard.distances import FEW, distances
 from shardc.planning.reshard.held import Held, runs
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.planner import from_atoms, kinds_differ
-from shardc.planning.reshard.runs import alone
+from shardc.planning.reshard.runs import AxisAtoms, alone
 from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.reshard.steps import ReshardStep
 from shardc.planning.solvers import Vector
+
+Charts = dict[tuple[AxisAtoms, int, Hashable], Chart]
+"""By axes in runs, dimensions, and what tells how long collectives over them take."""
 
 ALL = 3  # axes that all may move, each by itself, on a mesh of no more
 
@@ -100,7 +103,7 @@ class _Part(NamedTuple):
 class Quickest:
     """The quickest ways of tensors of one rank. links: for each axis the number of its link, of which none is
     slower than those after it. Of `times`, `exact` and `longer` chart.py tells. `charts` has those that
-    others made where collectives take as long."""
+    others made; `alike` is the same for axes over which collectives take as long."""
 
     def __init__(
         self,
@@ -110,10 +113,11 @@ class Quickest:
         times: Times,
         exact: Exact,
         longer: bool,
-        charts: dict[Moving, Chart],
+        charts: Charts,
+        alike: Callable[[Sequence[Axis]], Hashable],
     ) -> None:
         self.known = distances(alone(mesh.several), rank)
-        self.mesh, self._times, self._how, self._made = mesh, times, (exact, longer), charts
+        self.mesh, self._how, self._made, self._alike = mesh, (times, exact, longer), charts, alike
         self._sizes, self._links = self.known.sizes, links
         self._charts: dict[tuple[tuple[Atoms, ...], int], Chart] = {}
         self._numbers: dict[Within, dict[AtomLayout, int]] = {}
@@ -237,10 +241,10 @@ class Quickest:
             known = distances(atoms, len(within.dims))
             if not known.charted:
                 return None
-            moving = Moving.of(known, self._times)
-            if moving not in self._made:
-                self._made[moving] = Chart(self.mesh, moving, *self._how)
-            self._charts[key] = self._made[moving]
+            said = known.atoms, known.rank, self._alike([axis for run in atoms for axis in run])
+            if said not in self._made:
+                self._made[said] = Chart(self.mesh, known, *self._how)
+            self._charts[key] = self._made[said]
         return self._charts[key]
 
     def _number(self, chart: Chart, within: Within, layouts: Sequence[AtomLayout], which: Numbers) -> Numbers:

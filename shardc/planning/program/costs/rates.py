@@ -10,7 +10,7 @@ The shares are the same in all plans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from math import inf, prod
 
@@ -235,6 +235,9 @@ class Rates(Copying):
     def links(self) -> Sequence[int]:
         machine, mesh = self.machine, self.mesh
         return [machine.links.index(link_of(machine, mesh, (axis,))) for axis in mesh.several]
+
+    def alike(self, phase: Phase, axes: Sequence[Axis]) -> Hashable:
+        return self.exchanges.shared(frozenset([axis.name for axis in axes]), phase)
 
     def exactly(self, phase: Phase, sent: Exactly, type: TensorType) -> float:
         if sent.kind in FREE:
