@@ -22,8 +22,8 @@ def at(sequence: str, place: str, result: str) -> Any:
     return helper.make_node("SequenceAt", [sequence, place], [result])
 
 
-def joined(sequence: str, **attributes: Any) -> Any:
-    return helper.make_node("ConcatFromSequence", [sequence], ["y"], **{"axis": 0} | attributes)
+def joined(sequence: str, axis: int = 0, **attributes: Any) -> Any:
+    return helper.make_node("ConcatFromSequence", [sequence], ["y"], axis=axis, **attributes)
 
 
 def split(*inputs: str, result: str = "s", **attributes: Any) -> Any:
