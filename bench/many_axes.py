@@ -2,9 +2,11 @@
 
     python -m bench.many_axes [--machine NAME]… [--write]
 
-32 devices; a batch is split over the first axes, which make 8, and heads and features over the others. CPU
-seconds are of reading, propagation and planning, in a process of its own, without what other processes
-remember. Microseconds are of the plan, modelled, one operation after the other.
+32 devices; a batch is split over the first axes, which make 8, and heads and features over the others. Where
+axes are apart, weights are split over the last of the first axes and the first of the others, and positions
+over the last of all where there are four or more: no two axes always stand together. CPU seconds are of
+reading, propagation and planning, in a process of its own, without what other processes remember.
+Microseconds are of the plan, modelled, one operation after the other.
 """
 
 from __future__ import annotations
@@ -59,6 +61,11 @@ def traced(name: str, axes: int) -> str:
         hidden = jax.nn.relu(jnp.einsum("bd,edf->ebf", x, w["a"]))
         return jnp.einsum("be,ebd->bd", gates, jnp.einsum("ebf,efd->ebd", hidden, w["b"]))
 
+    def layers(w: Any, x: Any) -> Any:
+        for each in w:
+            x = x + jax.nn.relu(x @ each["a"]) @ each["b"]
+        return x
+
     def step(forward: Any) -> Any:
         def run(w: Any, x: Any, y: Any) -> Any:
             loss, grads = jax.value_and_grad(lambda w: jnp.mean((forward(w, x) - y) ** 2))(w)
@@ -73,6 +80,9 @@ def traced(name: str, axes: int) -> str:
     moe = {"g": of(1024, 8), "a": of(8, 1024, 4096), "b": of(8, 4096, 1024)}
     expert = {"g": split(), "a": split(model), "b": split(model)}
     matrix = (split(None, model),) * 3 + (split(model),)
+    texts, placed = of(16, 512, 1024), split(data, *model[1:])
+    apart = [{"a": split(data[-1], model[0]), "b": split(model[0], data[-1])}] * 2
+    two = [{"a": w["a"], "b": w["b"]}] * 2
     function, args, given, made = {
         "attention": (attention, (of(16, 512, 1024), *(of(1024, 1024),) * 4), (batch, *matrix), batch),
         "MLP step": (step(mlp), (w, rows, rows), (tensor, batch, batch), (tensor, split())),
@@ -84,12 +94,25 @@ def traced(name: str, axes: int) -> str:
         ),
         "experts": (experts, (moe, rows), (expert, batch), batch),
         "experts, step": (step(experts), (moe, rows, rows), (expert, batch, batch), (expert, split())),
+        "two layers, step, axes apart": (
+            step(layers),
+            (two, texts, texts),
+            (apart, placed, placed),
+            (apart, split()),
+        ),
     }[name]
     jitted: Any = jax.jit(function, in_shardings=given, out_shardings=made)
     return jitted.trace(*args).lower(lowering_platforms=("cpu",)).as_text(debug_info=True)
 
 
-NAMES = ("attention", "MLP step", "MLP step, weights sharded", "experts", "experts, step")
+NAMES = (
+    "attention",
+    "MLP step",
+    "MLP step, weights sharded",
+    "experts",
+    "experts, step",
+    "two layers, step, axes apart",
+)
 
 
 def measured(name: str, axes: int, machine: str) -> dict[str, float]:

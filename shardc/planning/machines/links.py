@@ -71,10 +71,16 @@ def is_strided(shape: Sequence[int], dim: int) -> bool:
 
 
 def link_of(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:
-    """The link that [axes] name, the outermost of several; else the first that reaches whole groups."""
-    named = [machine.axes[axis.name] for axis in axes if axis.name in machine.axes]
-    if len(named) == len(axes) and named:
-        return max(map(machine.link, named), key=machine.links.index)
+    """The outermost of the links that [axes] name, and of the first that reaches whole groups over the axes
+    which they do not name."""
+    named = [machine.link(machine.axes[axis.name]) for axis in axes if axis.name in machine.axes]
+    others = tuple(axis for axis in axes if axis.name not in machine.axes)
+    if others or not named:
+        named.append(_reaching(machine, mesh, others))
+    return max(named, key=machine.links.index)
+
+
+def _reaching(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:
     for link in machine.links:
         if link.devices is None or _stays_inside(mesh, axes, link.devices):
             return link

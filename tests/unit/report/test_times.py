@@ -148,6 +148,17 @@ def test_the_order_of_devices_decides() -> None:
     assert link_of(given, mesh, (mesh.axis("model"),)).name == "NVLink"
 
 
+def test_a_group_over_axes_of_which_some_are_said_spans_the_outermost_of_their_links() -> None:
+    mesh, machine = Mesh("m", (("data", 2), ("model", 4))), load("h100-infiniband")
+    both = mesh.axis("data"), mesh.axis("model")
+    assert link_of(machine, mesh, both).name == "NVLink"
+    assert link_of(with_axes(machine, {"model": "InfiniBand"}), mesh, both).name == "InfiniBand"
+    assert link_of(with_axes(machine, {"model": "NVLink"}), mesh, both).name == "NVLink"
+    wide = Mesh("m", (("data", 4), ("model", 8)))
+    given = with_axes(machine, {"model": "NVLink"})
+    assert link_of(given, wide, (wide.axis("data"), wide.axis("model"))).name == "InfiniBand"
+
+
 def test_groups_of_parts_of_axes() -> None:
     mesh = Mesh("m", (("a", 2), ("b", 4)))
     assert devices_of(mesh, (Axis("b", 2, 2),)).tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
