@@ -24,7 +24,7 @@ from shardc.layout import Axis, LayoutError, Sharding, size_of
 from shardc.layout.difference import split
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.estimate import Estimate, Starts
-from shardc.planning.reshard.held import Held
+from shardc.planning.reshard.held import Held, unpacked
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.pairs import Pairs
@@ -168,7 +168,7 @@ class Distances(Struct, frozen=True, dict=True):
         moved = held.among(rows, columns)
         for mask in distinct(moved.atoms):
             here = np.flatnonzero(moved.atoms == mask)
-            atoms = sorted((atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=size_of)
+            atoms = sorted([self.atoms[number] for number in unpacked(mask)], key=size_of)
             known = distances((*atoms,), self.rank)
             yield Part(here, known, sources, targets, rows[here], columns[here], moved.parts[:, here])
 
@@ -179,21 +179,19 @@ class Distances(Struct, frozen=True, dict=True):
         all atoms may move; or less, where there are too many layouts."""
         return (self._charts if self.small else self.estimates)(sources, targets, rows, columns)
 
-    def _ends(
+    def _pairs_of(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
-    ) -> tuple[Numbers, Numbers]:
-        """The layouts of both ends of ways by number."""
-        return self._end(sources, rows), self._end(targets, columns)
-
-    def _end(self, layouts: Sequence[Sharding], which: Numbers) -> Numbers:
-        numbers, used = np.zeros(len(layouts), np.int64), distinct(which)
-        (numbers[used],) = self.numbers([layouts[i] for i in used])
-        return numbers[which]
+    ) -> Iterator[Numbers]:
+        """The layouts of both ends by number, of those that are used."""
+        for layouts, which in ((sources, rows), (targets, columns)):
+            numbers, used = np.zeros(len(layouts), np.int64), distinct(which)
+            (numbers[used],) = self.numbers([layouts[i] for i in used])
+            yield numbers[which]
 
     def _charts(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers
     ) -> tuple[Vector, Vector]:
-        return self.moved(self.ways.paths.pairs(*self._ends(sources, targets, rows, columns)))
+        return self.moved(self.ways.paths.pairs(*self._pairs_of(sources, targets, rows, columns)))
 
     def estimates(
         self, sources: Sequence[Sharding], targets: Sequence[Sharding], rows: Numbers, columns: Numbers

@@ -120,6 +120,11 @@ class _Places:
         self.together = np.array([_together(layout, count) for layout in layouts], np.int64)
 
 
+def unpacked(bits: int) -> list[int]:
+    """Atoms, or dimensions, that are given as bits, ascending."""
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+
+
 def _bits(atoms: Sequence[int] | set[int]) -> int:
     return sum(1 << atom for atom in atoms)
 

@@ -214,9 +214,9 @@ class Ways:
             self._evenly[shape] = divided[np.arange(len(shape)), self._parts - 1].all(axis=1)
         return self._evenly[shape]
 
-    def parts_of(self, layout: AtomLayout) -> int:
-        """Into how many parts a layout splits a tensor."""
-        return prod(map(self.space.parts, layout.dims))
+    def blocks(self, layout: int) -> int:
+        """Into how many parts a layout splits a tensor, by its number."""
+        return int(self._parts[layout].prod())
 
     @cached_property
     def _parts(self) -> Numbers:

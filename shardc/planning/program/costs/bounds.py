@@ -72,6 +72,9 @@ class Bounds:
         fewest bytes, and of a sum the axes that hold copies may spare up to a half."""
         known, layouts = distances(self.atoms, asked.type.rank), asked.layouts
         moved, count = known.each(layouts, layouts, asked.rows, asked.columns)
+        per_byte, each = self.rates.least
+        if self.rates.free:
+            return per_byte * (moved * asked.bytes) + each * count, count
         rows: list[int] = asked.rows.tolist()
         columns: list[int] = asked.columns.tolist()
         waits = [
@@ -82,10 +85,7 @@ class Bounds:
         if not self.rates.flat:
             moved = moved / (1.0 + np.array([_has_more(before, after) for before, after in waits]))
             sure = np.minimum(count, 1)
-        per_byte, each = self.rates.least
         ticks = per_byte * (moved * asked.bytes) + each * sure
-        if self.rates.free:
-            return ticks, count
         return ticks + ONCE * np.array([_has_more(after, before) for before, after in waits]), count
 
     def _tables_of(self, rank: int, phase: Phase) -> _Tables:

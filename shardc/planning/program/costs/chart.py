@@ -162,13 +162,10 @@ class Chart:
     def _exactly(self, number: int) -> Iterator[Exactly]:
         """What one collective is: gathers and scatters are so in one dimension after the other."""
         ways, edges = self.known.ways, self.known.ways.collectives.edges
-        before, after = ways.found[int(edges.sources[number])], ways.found[int(edges.targets[number])]
-        kind, split = (
-            KINDS[int(ways.collectives.kinds[number])],
-            [ways.parts_of(at) for at in (before, after)],
-        )
+        begin, end = int(edges.sources[number]), int(edges.targets[number])
+        before, after, part = ways.found[begin], ways.found[end], 1 / ways.blocks(begin)
+        kind = KINDS[int(ways.collectives.kinds[number])]
         if kind in ("all_gather", "reduce_scatter"):
-            part = 1 / split[0]
             for one, other in zip(before.dims, after.dims, strict=True):
                 moved = {*one} ^ {*other}
                 if moved:
@@ -176,9 +173,9 @@ class Chart:
                     group = prod([ways.space.sizes[atom] for atom in moved])
                     part = part * group if kind == "all_gather" else part / group
         elif kind == "all_reduce":
-            yield Exactly(kind, self._over({*before.partial} - {*after.partial}), 1 / split[0])
+            yield Exactly(kind, self._over({*before.partial} - {*after.partial}), part)
         else:
-            yield Exactly(kind, (), 1 / split[1])
+            yield Exactly(kind, (), 1 / ways.blocks(end))
 
     def _over(self, atoms: Iterable[int]) -> tuple[Axis, ...]:
         """The axes of some atoms in the mesh's order."""

@@ -36,7 +36,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding, shared
 from shardc.planning.program.costs.chart import Chart, Exact, Sized, Times
 from shardc.planning.reshard.distances import FEW, distances
-from shardc.planning.reshard.held import Held, runs
+from shardc.planning.reshard.held import Held, runs, unpacked
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.planner import from_atoms, kinds_differ
 from shardc.planning.reshard.runs import AxisAtoms, alone
@@ -191,12 +191,12 @@ class Quickest:
         found = dict[tuple[int, ...], list[int]]()
         for number, each in enumerate(every):
             found.setdefault((*each,), []).append(number)
-        for (type, axes, idle, together, dims, *split), numbers in found.items():
-            shape, here = types[type].shape, np.array(numbers, np.int64)
+        for (type, axes, idle, together, dims, *split), ways in found.items():
+            shape, here = types[type].shape, np.array(ways, np.int64)
             if any([size % count for size, count in zip(shape, split, strict=True)]):
                 continue
             shape = tuple([size // count for size, count in zip(shape, split, strict=True)])
-            over = self._runs(self._bits(axes), self._bits(idle), together)
+            over = self._runs(unpacked(axes), unpacked(idle), together)
             on = self._dims(shape, dims, spare=0 < len(over) < FEW)
             chart = self._chart(within := Within(over, on))
             if chart is not None:
@@ -204,10 +204,6 @@ class Quickest:
                 block = types[type].with_shape((*(shape[dim] for dim in on), rest))
                 ends = [self._number(chart, within, layouts, each[here]) for each in (rows, columns)]
                 yield _Part(within, chart, block, here, *ends)
-
-    def _bits(self, axes: int) -> list[int]:
-        """Axes as numbers that are given as bits."""
-        return [axis for axis in range(len(self._sizes)) if axes >> axis & 1]
 
     def _runs(self, moving: list[int], idle: list[int], together: int) -> tuple[Atoms, ...]:
         """The axes that move, and of those that are `idle` the ones that help; in runs where they are many.
@@ -229,7 +225,7 @@ class Quickest:
     def _dims(shape: tuple[int, ...], split: int, spare: bool) -> Atoms:
         """The dimensions that ways are over: those that axes split which move, as bits, and with one to
         `spare` the largest other."""
-        on = [dim for dim in range(len(shape)) if split >> dim & 1]
+        on = unpacked(split)
         others = [dim for dim in range(len(shape)) if dim not in on]
         return (*on, *sorted(others, key=lambda dim: -shape[dim])[: int(spare)])
 
