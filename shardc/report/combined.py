@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import product
+from math import inf
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,6 +75,9 @@ JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
 """What is counted on to become one where nothing shows it, before all products and after them: collectives
 between these wait for each other."""
 
+NANO = 10**6
+"""Femtoseconds."""
+
 FOUR = 4
 """How many of these are taken for one."""
 
@@ -93,12 +98,14 @@ LITTLE = 15 / 16
 
 class Tried(Struct, frozen=True):
     """A plan: the options of passes that make it, the nanoseconds that the whole program takes, what was
-    combined, and how many of the nanoseconds are `spent` on collectives over which mesh axes."""
+    combined, how many of the nanoseconds are `spent` on collectives over which mesh axes, and about how many
+    are left without latency (`bare`; 0 of one that was looked for, or that nobody was told)."""
 
     options: ByPass
     took: int
     found: tuple[Combined, ...]
     spent: Mapping[tuple[str, ...], int] = {}
+    bare: int = 0
 
     @property
     def chain(self) -> tuple[Counted, ...]:
@@ -133,18 +140,18 @@ def plans(
         way = partial(_tried_with_few if few else _tried, planned=planned)
     known = dict[Hashable, Tried]()
 
-    def tried(counted: Counted, begin: Tried | None = None) -> Tried:
+    def tried(counted: Counted, begin: Tried | None = None, most: float = inf) -> Tried:
         chain = (*(begin.chain if begin else ()), counted)
-        said = saying(options, PLANNING, counted=chain)
+        said, told = saying(options, PLANNING, counted=chain), _Plans(known, not counted.search, most)
         try:
             with collecting(), no_garbage_collection():
-                return way(start.clone(), machine, said, known)
+                return way(start.clone(), machine, said, told)
         except _Again as again:
             return replace(known[again.decided], options=said)
 
-    def placed(gathered: tuple[str, ...] = (), data_first: bool = False) -> Tried:
+    def placed(gathered: tuple[str, ...] = (), data_first: bool = False, most: float = inf) -> Tried:
         counted = Counted(search=False, gathered=gathered, data_first=data_first)
-        found = tried(counted)
+        found = tried(counted, most=most)
         chain = (replace(counted, shares=learn(found.found)),)
         return replace(found, options=saying(found.options, PLANNING, counted=chain))
 
@@ -157,10 +164,6 @@ def plans(
         divided = _quicker(propagated, first)
     best, other = divided, divided is not propagated
     axes = sorted({axis for mesh in graph.meshes.values() for axis in mesh.sizes})
-    for found in () if bound else _gathered(divided, partial(placed, data_first=other), axes):
-        yield GATHERED, found
-        best = _quicker(best, found)
-    begun = best if size <= SMALL or divided.took > FAR * best.took else divided
 
     def both(plan: Tried) -> tuple[Combined, ...]:
         return with_sums(learn([*plan.found, *lacking(plan.found, divided.found)]))
@@ -169,10 +172,23 @@ def plans(
         return tried(Counted(shares), plan)
 
     counted, turns = (both, TURNS) if size > SMALL else (_own, 1)
+    soon = size > SMALL and divided.took <= FAR * divided.bare
+    if soon:
+        for found in _followed(divided, best.took, counted, again, turns):
+            yield AGAIN, found
+            best = _quicker(best, found)
+    whole = divided
+    for found in () if bound else _gathered(divided, best, partial(placed, data_first=other), axes):
+        yield GATHERED, found
+        whole, best = _quicker(whole, found), _quicker(best, found)
+    begun = whole if size <= SMALL or divided.took > FAR * whole.took else divided
     back = False
-    for found in _followed(begun, best, counted, again, turns):
-        yield AGAIN, found
-        best, back = _quicker(best, found), found.took == begun.took and begun is not divided
+    for plan in (begun,) if begun is whole else (begun, whole):
+        if (soon and plan is divided) or plan.took > FAR * best.took:
+            continue
+        for found in _followed(plan, best.took, counted, again, turns):
+            yield AGAIN, found
+            best, back = _quicker(best, found), found.took == plan.took and plan is not divided
     if best.spent:
         found = tried(Counted(sent_anyway(both(best))), best)
         yield JOINING, found
@@ -183,15 +199,21 @@ def plans(
         yield ENDS, tried(Counted(ends), best)
 
 
-def _gathered(divided: Tried, placed: Callable[..., Tried], axes: Sequence[str]) -> Iterator[Tried]:
+def _gathered(
+    divided: Tried, known: Tried, placed: Callable[..., Tried], axes: Sequence[str]
+) -> Iterator[Tried]:
     """Plans whose tensors are whole over one axis more than those of the quickest before, and over all of
-    them; none that would not be quicker if the plan in which they are divided sent nothing over these."""
-    best, whole = divided, dict[frozenset[str], Tried]()
+    them; none that would not be quicker than what is known if the plan in which they are divided sent nothing
+    over these, or that takes FAR times as long without latency."""
+    best, whole = known, dict[frozenset[str], Tried | None]()
 
     def of(taken: frozenset[str]) -> Iterator[Tried]:
         if taken not in whole and divided.without(taken) < best.took:
-            whole[taken] = placed(tuple(axis for axis in axes if axis in taken))
-            yield whole[taken]
+            whole[taken] = None
+            with suppress(_Slow):
+                found = placed(tuple(axis for axis in axes if axis in taken), most=FAR * best.took)
+                whole[taken] = found
+                yield found
 
     taken = frozenset[str]()
     for _ in axes:
@@ -216,28 +238,23 @@ def _quicker(first: Tried, other: Tried) -> Tried:
 
 
 def _followed(
-    begun: Tried,
-    best: Tried,
+    plan: Tried,
+    known: int,
     counted: Callable[[Tried], tuple[Combined, ...]],
     again: Callable[[Tried, tuple[Combined, ...]], Tried],
     turns: int,
 ) -> Iterator[Tried]:
     """A plan that begins at a first one and has what is `counted` on there; then others, each from the one
     before and counting on what became one in it, which end after some turns, where one is little quicker than
-    that or not than all that are known, and where what becomes one in it is what it counted on. Then likewise
-    from the best one that was known first, if it is another and does not take FAR times the quickest now."""
-    known = best.took
-    for plan in (best,) if begun is best else (begun, best):
-        if plan is not begun and plan.took > FAR * known:
+    that or not than the `known` nanoseconds, and where what becomes one in it is what it counted on."""
+    shares = counted(plan)
+    for _ in range(turns):
+        found = again(plan, shares)
+        yield found
+        learnt, late, known = learn(found.found), found.took >= known, min(known, found.took)
+        if late or found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
             break
-        shares = counted(plan)
-        for _ in range(turns):
-            found = again(plan, shares)
-            yield found
-            learnt, late, known = learn(found.found), found.took >= known, min(known, found.took)
-            if late or found.took > LITTLE * plan.took or {*learnt} <= {*shares}:
-                break
-            plan, shares = found, with_sums(learnt)
+        plan, shares = found, with_sums(learnt)
 
 
 class _Again(Exception):
@@ -247,32 +264,43 @@ class _Again(Exception):
         self.decided = decided
 
 
-class _Plans:
-    """What is planned for a program; _Again where it is `known`."""
+class _Slow(Exception):
+    """A plan that would take too long."""
 
-    def __init__(self, known: dict[Hashable, Tried]) -> None:
-        self.known, self.planned = known, list[Hashable]()
+
+class _Plans:
+    """What is planned for a program; _Again where it is `known`. If it is `weighed`, _Slow where it takes more
+    than `most` nanoseconds without latency."""
+
+    def __init__(self, known: dict[Hashable, Tried], weighed: bool, most: float) -> None:
+        self.known, self.weighed, self.most = known, weighed, most
+        self.planned, self.bare = list[Hashable](), 0
 
     def told(self, plan: Plan) -> None:
         """Note a plan."""
         if plan.decided in self.known:
             raise _Again(plan.decided)
         self.planned.append(plan.decided)
+        if self.weighed:
+            self.bare += plan.without_latency // NANO
+            if self.bare > self.most:
+                raise _Slow
 
     def priced(self, tried: Tried) -> Tried:
         """What the plans that were noted come to."""
+        tried = replace(tried, bare=self.bare)
         self.known.update(dict.fromkeys(self.planned, tried))
         return tried
 
 
 def _tried(
-    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], planned: Planned | None
+    module: ModuleOp, machine: Machine, options: ByPass, plans: _Plans, planned: Planned | None
 ) -> Tried:
     """A module before planning, planned and priced. One that is as it was read has equal layers taken out and
     put back, and nobody is told a plan: what passes made of it is then found again.
 
     It is not verified: the program of the plan that is taken is made once more."""
-    found, plans = list[Combined](), _Plans(known)
+    found = list[Combined]()
     passes, stage, without = saying(options, COMBINES, told=found.append), "ir", ()
     if planned is not None:
         passes = saying(passes, PLANNING, told=plans.told, planned=planned)
@@ -287,10 +315,10 @@ def _tried(
 
 
 def _tried_with_few(
-    module: ModuleOp, machine: Machine, options: ByPass, known: dict[Hashable, Tried], planned: Planned
+    module: ModuleOp, machine: Machine, options: ByPass, plans: _Plans, planned: Planned
 ) -> Tried:
     """The same of a module that few of many equal layers stand for: they are not put back."""
-    plans, limit = _Plans(known), options[COMBINES].get("bytes", CombineCollectives.bytes)
+    limit = options[COMBINES].get("bytes", CombineCollectives.bytes)
     passes = saying(options, PLANNING, told=plans.told, planned=planned)
     without = *PREPARING, *READING, *SENDING
     run_to(make_context(), module, "local", "sharded", passes, without=without, verified=False)

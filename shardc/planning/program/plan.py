@@ -37,6 +37,7 @@ from shardc.planning.program.repeated import (
     less_divided,
     time_of,
     warn_of_repeated_work,
+    without_latency,
 )
 from shardc.planning.program.search.data_first import data_before_state
 from shardc.planning.program.search.descent import follow
@@ -108,6 +109,12 @@ class Plan(Struct, frozen=True, eq=False):
     def time(self) -> PlanTime | None:
         """What it takes on its machine; None if work is free there."""
         return time_of(self.problem)
+
+    @property
+    def without_latency(self) -> int:
+        """About the femtoseconds that are left of it, on a machine with latency, if many collectives become
+        one."""
+        return without_latency(self.problem)
 
     @property
     def refused(self) -> tuple[int, int] | None:

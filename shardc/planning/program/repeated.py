@@ -83,6 +83,24 @@ def time_of(problem: Problem) -> PlanTime | None:
     return PlanTime(rates.machine.name, work - repeated, ticks - repeated, repeated, apart_fs=apart)
 
 
+def without_latency(problem: Problem) -> int:
+    """Femtoseconds of the plan on a machine with latency if no collective had any: about what is left of it,
+    however many become one."""
+    rates = problem.rates.without_latency()
+    took = sum(v.trips * rates.form(v.choice) for v in problem.variables)
+    took += sum(v.trips * rates.alone(v.work, v.choice) for v in problem.variables if v.work is not None)
+    for value in problem.values:
+        needs = problem.needs(value)
+        if needs:
+            type, phase, trips = problem.graph.type(value), problem.context(value).phase, problem.trips(value)
+            for source, _, way in problem.copies(value, needs):
+                at = source
+                for step in way.steps:
+                    took += trips * rates.step(type, at, step, phase)
+                    at = step.result
+    return took
+
+
 def less_divided(problem: Problem) -> LessDivided | None:
     """What the plan repeats of the work that annotations divide; None if nothing.
 

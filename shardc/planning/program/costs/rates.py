@@ -128,6 +128,7 @@ class Rates(Copying):
         super().__init__(mesh, byte, free, longer, lean)
         stages = Stages(machine, mesh), Stages(machine.without_latency, mesh)
         self.exchanges = Exchanges(*stages, self.tick, shares)
+        self._bare = Exchanges(stages[1], stages[1], self.tick)
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
         self._even: dict[OpWork, float] = {}
@@ -142,6 +143,12 @@ class Rates(Copying):
         other.combined, other._collectives, other._permutes = shares, {}, {}
         other.exchanges = Exchanges(self.exchanges.stages, self.exchanges.bare, self.tick, shares)
         other.least = other._fastest()
+        return other
+
+    def without_latency(self) -> Rates:
+        """The same machine if collectives took no longer than their bytes."""
+        other = self.anew()
+        other.exchanges = self._bare
         return other
 
     def at_least(self, type: TensorType, given: Sharding, needs: Sequence[Sharding]) -> float:
