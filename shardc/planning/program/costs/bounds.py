@@ -16,7 +16,7 @@ from shardc.analysis.phases import Context, Phase
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
 from shardc.planning.program.costs.delays import Delays, WholeAxes
-from shardc.planning.program.costs.quickest import Changes
+from shardc.planning.program.costs.moving import Changes
 from shardc.planning.program.costs.rates import ONCE, Rates
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers

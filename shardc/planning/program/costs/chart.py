@@ -35,7 +35,7 @@ Times = Callable[[str, tuple[Axis, ...]], Time]
 """That of a kind of collective over some axes."""
 
 Sized = tuple[tuple[int, ...], int, int, bool]
-"""What tells tensors apart (Chart.sized)."""
+"""What tells tensors apart (sized)."""
 
 
 class Exactly(Struct, frozen=True):
@@ -76,10 +76,6 @@ class Chart:
         self._kept: dict[tuple[Sized, bool], tuple[Numbers, Edges]] = {}
         self._reached: dict[tuple[Sized, bool], dict[int, Vector]] = {}
 
-    def number(self, layout: AtomLayout) -> int:
-        """That of a layout of the other dimensions."""
-        return self.known.ways.index[layout]
-
     def ticks(self, type: TensorType, sources: Numbers, targets: Numbers) -> tuple[Vector, Vector]:
         """What the quickest ways take from each of some layouts to one of others, by number, infinite where
         there is none of even blocks; and 1 where something is sent."""
@@ -112,7 +108,7 @@ class Chart:
         if ways.is_even(type.shape[:-1]):
             either = self._even(type)
             return (either.every if late else either.whole).between(starts, np.arange(len(ways.found)))
-        known = self._reached.setdefault((self.sized(type), late), {})
+        known = self._reached.setdefault((sized(self.known, type), late), {})
         begun: list[int] = starts.tolist()
         new = [start for start in begun if start not in known]
         if new:
@@ -122,14 +118,14 @@ class Chart:
 
     def _even(self, type: TensorType) -> Either:
         """The shortest paths of a tensor that all layouts divide."""
-        sized = self.sized(type)
-        if sized not in self._paths:
-            self._paths[sized] = self.known.ways.timed(self._lengths(type))
-        return self._paths[sized]
+        key = sized(self.known, type)
+        if key not in self._paths:
+            self._paths[key] = self.known.ways.timed(self._lengths(type))
+        return self._paths[key]
 
     def _edges(self, type: TensorType, late: bool) -> tuple[Numbers, Edges]:
         """The collectives between layouts that divide a tensor, by number, with their ticks."""
-        key = self.sized(type), late
+        key = sized(self.known, type), late
         if key not in self._kept:
             made, lengths = self.known.ways.collectives, self._lengths(type)
             some = np.isfinite(lengths) & (late | ~made.unreduces)
@@ -139,8 +135,8 @@ class Chart:
 
     def _lengths(self, type: TensorType) -> Vector:
         """The ticks of every collective, infinite between layouts that do not divide a tensor."""
-        sized = self.sized(type)
-        if sized not in self._took:
+        key = sized(self.known, type)
+        if key not in self._took:
             ways, bytes = self.known.ways, type.nbytes
             sent, joined = bytes * self._part * self._sent, bytes * self._part * self._joined
             took = np.maximum(self._before + joined, sent) if self._longer else self._before + sent
@@ -149,8 +145,8 @@ class Chart:
             for alike, each in self._unsteady:
                 if some[alike].any():
                     took[alike] = sum([self._exact(one, type) for one in each])
-            self._took[sized] = np.where(some, took + LITTLE * bytes * self._part, inf)
-        return self._took[sized]
+            self._took[key] = np.where(some, took + LITTLE * bytes * self._part, inf)
+        return self._took[key]
 
     @cached_property
     def _unsteady(self) -> list[tuple[Numbers, list[Exactly]]]:
@@ -187,14 +183,15 @@ class Chart:
         target = self.known.ways.found[int(made.edges.targets[number])]
         return KINDS[int(made.kinds[number])], target, round(type.nbytes * float(self._part[number]))
 
-    def sized(self, type: TensorType) -> Sized:
-        """What tells tensors apart: shape, bytes, those of an element, and whether sums of it are rounded.
-        The shape of one that all layouts divide says where blocks may have a single element."""
-        shape, ways = type.shape, self.known.ways
-        if ways.is_even(shape[:-1]):
-            whole = prod(ways.space.sizes)
-            shape = tuple([min(size, 2 * whole) for size in shape])
-        return shape, type.nbytes, type.numpy.itemsize, is_narrow(type.dtype)
+
+def sized(known: Distances, type: TensorType) -> Sized:
+    """What tells tensors apart: shape, bytes, those of an element, and whether sums of it are rounded. The
+    shape of one that all layouts divide says where blocks may have a single element."""
+    shape, ways = type.shape, known.ways
+    if ways.is_even(shape[:-1]):
+        whole = prod(ways.space.sizes)
+        shape = tuple([min(size, 2 * whole) for size in shape])
+    return shape, type.nbytes, type.numpy.itemsize, is_narrow(type.dtype)
 
 
 def _way(edges: Edges, reached: Vector, start: int, goal: int) -> list[int]:

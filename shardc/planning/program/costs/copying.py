@@ -19,6 +19,7 @@ from shardc.analysis.phases import Context, Phase
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.planning.program.costs.chart import Exactly
+from shardc.planning.program.costs.moving import Moving
 from shardc.planning.program.costs.quickest import Charts, Quickest
 from shardc.planning.reshard.copies import (
     MadeCopy,
@@ -47,6 +48,7 @@ class Copying(ABC):
         self._tensors: dict[tuple[TensorType, Context, bool], _Tensor] = {}
         self._quickest: dict[tuple[int, Phase], Quickest] = {}
         self._charts: Charts = {}
+        self._moving: dict[int, Moving] = {}
 
     def over_whole_axes(self) -> Self:
         """The same, where changes of layout are over whole axes."""
@@ -138,11 +140,11 @@ class Copying(ABC):
     def quickest(self, rank: int, phase: Phase) -> Quickest:
         """The quickest ways of tensors of a rank."""
         if (rank, phase) not in self._quickest:
+            if rank not in self._moving:
+                self._moving[rank] = Moving(self.mesh, rank, self.links())
             times, exact = partial(self.taken, phase), partial(self.exactly, phase)
             known = self._charts, partial(self.alike, phase)
-            self._quickest[rank, phase] = Quickest(
-                self.mesh, rank, self.links(), times, exact, self.longer, *known
-            )
+            self._quickest[rank, phase] = Quickest(self._moving[rank], times, exact, self.longer, *known)
         return self._quickest[rank, phase]
 
 
