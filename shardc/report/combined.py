@@ -11,16 +11,17 @@ program is quickest, all combined:
 * GATHERED: the quicker of these, but that tensors are whole over some mesh axes: what comes in is gathered at
   once, and nothing else is sent over these axes. One axis after the other is taken so while that is quicker,
   and all;
-* AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so, and
-  what becomes one in the plan with divided tensors; of a larger program then, while plans get quicker and
-  something else becomes one in them, from there on, and from the quickest if that is another;
+* AGAIN: what a search finds that begins at the quickest of these, as if what becomes one there did so; the
+  same with what becomes one in the plan with divided tensors, too, of a larger program only that, and then,
+  while plans get quicker and something else becomes one in them, from there on, and from the quickest if that
+  is another;
 * JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
   one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway;
 * ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
   them; not where the search came back to whole tensors, of which as many as can become one do.
 
-The last two count on latency that more collectives share, so they are not looked for where little of the time
-is latency. A larger program in which it is not most of the time is searched before GATHERED: it takes few of
+What counts on latency that more collectives share is not looked for where little of the time is latency:
+JOINING, ENDS, and of a small program what becomes one with divided tensors. A larger program in which it is not most of the time is searched before GATHERED: it takes few of
 these then that may still be quicker.
 """
 
@@ -92,7 +93,7 @@ def plans(
         divided = _quicker(propagated, first)
     best = whole = divided
     axes = sorted({axis for mesh in graph.meshes.values() for axis in mesh.sizes})
-    search = _Search(trials, divided, TURNS if large else 1)
+    search = _Search(trials, divided, large)
     soon = large and divided.took <= FAR * divided.bare
     if soon:
         for found in search.begun_at(divided, best):
@@ -120,19 +121,29 @@ class _Search(Struct):
 
     trials: Trials
     divided: Tried
-    turns: int
+    large: bool
     begun: list[Tried] = []
 
     def begun_at(self, plan: Tried, best: Tried) -> Iterator[Tried]:
-        """A plan that begins at a first one and counts on what became one there; then others, each from the
-        one before and counting on what became one in it, which end after some turns, where one is little
-        quicker than that or not than the best, and where what becomes one in it is what it counted on. None
-        from a plan where others have begun, or that takes FAR times the best."""
+        """Plans that begin at one and count on what became one there, as AGAIN has it; none from a plan where
+        others have begun, or that takes FAR times the best."""
         if any(plan is each for each in self.begun) or plan.took > FAR * best.took:
             return
         self.begun.append(plan)
-        shares, known = self._both(plan), best.took
-        for _ in range(self.turns):
+        if self.large:
+            yield from self._followed(plan, best.took)
+            return
+        own, both = learn(plan.found), self._both(plan)
+        yield self.trials.searched(own, plan)
+        if both != own and _waits(plan):
+            yield self.trials.searched(both, plan)
+
+    def _followed(self, plan: Tried, known: int) -> Iterator[Tried]:
+        """A plan that begins at a first one; then others, each from the one before and counting on what
+        became one in it, which end after some turns, where one is little quicker than that or not than the
+        `known` nanoseconds, and where what becomes one in it is what it counted on."""
+        shares = self._both(plan)
+        for _ in range(TURNS):
             found = self.trials.searched(shares, plan)
             yield found
             learnt, late, known = learn(found.found), found.took >= known, min(known, found.took)
