@@ -21,8 +21,8 @@ program is quickest, all combined:
   them; not where the search came back to whole tensors, of which as many as can become one do.
 
 What counts on latency that more collectives share is not looked for where little of the time is latency:
-JOINING, ENDS, and of a small program what becomes one with divided tensors. A larger program in which it is not most of the time is searched before GATHERED: it takes few of
-these then that may still be quicker.
+JOINING, ENDS, and of a small program what becomes one with divided tensors. A larger program in which it is
+not most of the time is searched before GATHERED: few of these may still be quicker then.
 """
 
 from __future__ import annotations
