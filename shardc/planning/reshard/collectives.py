@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from shardc.planning.reshard.held import unpacked
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Atoms
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
@@ -36,40 +37,29 @@ class Collectives(Struct, frozen=True):
         """Which send nothing."""
         return np.isin(self.kinds, [KINDS.index(kind) for kind in FREE])
 
-    def moved(self, found: Sequence[AtomLayout], count: int) -> Numbers:
-        """The atoms that are in another dimension afterwards, or no more in one or partial, as bits."""
-        before, after = self._where(found, count)
+    def moved(self, where: Numbers) -> Numbers:
+        """The atoms that are in another dimension afterwards, or no more in one or partial, as bits; `where`
+        says where each layout has them (places)."""
+        before, after = where[self.edges.sources], where[self.edges.targets]
+        count: int = where.shape[1]
         return (before != after) @ (1 << np.arange(count))
 
-    def _where(self, found: Sequence[AtomLayout], count: int) -> Iterator[Numbers]:
-        """Where the atoms are before each, and where after it."""
-        where = np.full((len(found), count), COPY, dtype=np.int64)
-        for number, layout in enumerate(found):
-            where[number, list(layout.partial)] = PARTIAL
-            for dim, atoms in enumerate(layout.dims):
-                where[number, list(atoms)] = dim
-        return (where[end] for end in (self.edges.sources, self.edges.targets))
-
-    def permuted(self, found: Sequence[AtomLayout], sizes: Sequence[int]) -> dict[Atoms, list[int]]:
+    def permuted(self, found: Sequence[AtomLayout], sizes: Sequence[int]) -> dict[Atoms, Numbers]:
         """The permutes, by number, by the atoms along which blocks stand elsewhere then, where atoms have
         these sizes."""
-        permutes: dict[Atoms, list[int]] = {}
-        edges: list[int] = np.flatnonzero(self.kinds == KINDS.index("collective_permute")).tolist()
-        places = [_places(layout, sizes) for layout in found]
-        for edge in edges:
-            here, there = (places[int(end[edge])] for end in (self.edges.sources, self.edges.targets))
-            moved = tuple(atom for atom, place in here.items() if place != there.get(atom))
-            permutes.setdefault(moved, []).append(edge)
-        return permutes
+        which = np.flatnonzero(self.kinds == KINDS.index("collective_permute"))
+        stands = np.array([_stands(layout, sizes) for layout in found], np.int64).reshape(len(found), -1)
+        here, there = stands[self.edges.sources[which]], stands[self.edges.targets[which]]
+        bits = ((here != there) & (here >= 0)) @ (1 << np.arange(stands.shape[1]))
+        every: list[int] = np.unique(bits).tolist()
+        return {tuple(unpacked(moved)): which[bits == moved] for moved in every}
 
-    def unsteady(
-        self, found: Sequence[AtomLayout], parts: Numbers, count: int, several: int
-    ) -> list[Numbers]:
+    def unsteady(self, where: Numbers, parts: Numbers, several: int) -> list[Numbers]:
         """Those that are no linear function of their bytes, by number, together as they take as long: sums,
         gathers and scatters over `several` atoms, which may be done in stages, and those that make partial
-        results, which are written. The order of dimensions does not tell them apart. `parts`: into how many
-        each layout splits each dimension."""
-        before, after = self._where(found, count)
+        results, which are written. The order of dimensions does not tell them apart. `where`: that of moved;
+        `parts`: into how many each layout splits each dimension."""
+        before, after = where[self.edges.sources], where[self.edges.targets]
         stays, blocks = before == after, parts.prod(axis=1)
         staged = np.isin(self.kinds, STAGED) & ((~stays).sum(axis=1) >= several)
         which = np.flatnonzero(staged | self.unreduces)
@@ -95,10 +85,22 @@ def _together(where: Numbers, moves: NDArray[np.bool_]) -> Numbers:
     return found
 
 
-def _places(layout: AtomLayout, sizes: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """The dimension of each atom, and how many blocks one position along it is; atoms ascending."""
-    found = dict[int, tuple[int, int]]()
+def places(found: Sequence[AtomLayout], count: int) -> Numbers:
+    """In which dimension each of so many atoms (columns) is in some layouts (rows), or COPY or PARTIAL."""
+    where = np.full((len(found), count), COPY, dtype=np.int64)
+    for row, layout in zip(where, found, strict=True):
+        for dim, atoms in (*enumerate(layout.dims), (PARTIAL, layout.partial)):
+            for atom in atoms:
+                row[atom] = dim
+    return where
+
+
+def _stands(layout: AtomLayout, sizes: Sequence[int]) -> list[int]:
+    """A number for the dimension of each atom and how many blocks one position along it is; -1 of others."""
+    found, whole = [-1] * len(sizes), prod(sizes)
     for dim, atoms in enumerate(layout.dims):
-        for at, atom in enumerate(atoms):
-            found[atom] = dim, prod(sizes[other] for other in atoms[at + 1 :])
-    return dict(sorted(found.items()))
+        blocks = 1
+        for atom in reversed(atoms):
+            found[atom] = dim * whole + blocks
+            blocks *= sizes[atom]
+    return found

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
-from shardc.planning.reshard.collectives import KINDS, Collectives
+from shardc.planning.reshard.collectives import KINDS, Collectives, places
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.orders import Numbers, Orders
 from shardc.planning.reshard.paths import Either, Paths
@@ -156,13 +156,13 @@ class Ways:
     def _moving(self) -> tuple[list[tuple[str, Atoms]], Numbers]:
         """These, and which of them each collective is."""
         made, count = self.collectives, len(self.space.sizes)
-        kinds, which = np.unique((made.kinds << count) + made.moved(self.found, count), return_inverse=True)
+        kinds, which = np.unique((made.kinds << count) + made.moved(self._where), return_inverse=True)
         numbers: list[int] = kinds.tolist()
         atoms = [tuple(atom for atom in range(count) if kind >> atom & 1) for kind in numbers]
         return [(KINDS[kind >> count], moved) for kind, moved in zip(numbers, atoms, strict=True)], which
 
     @cached_property
-    def permutes(self) -> dict[Atoms, list[int]]:
+    def permutes(self) -> dict[Atoms, Numbers]:
         """The permutes, by the atoms along which they send blocks."""
         return self.collectives.permuted(self.found, self.space.sizes)
 
@@ -170,10 +170,8 @@ class Ways:
         """The collectives whose time is no linear function of their bytes, by number, together those that
         take as long as each other. runs: whether atoms stand for several axes each."""
         if runs not in self._unsteady:
-            found = self.collectives.unsteady(
-                self.found, self._parts, len(self.space.sizes), 1 if runs else 2
-            )
-            self._unsteady[runs] = found
+            several = 1 if runs else 2
+            self._unsteady[runs] = self.collectives.unsteady(self._where, self._parts, several)
         return self._unsteady[runs]
 
     @cached_property
@@ -217,6 +215,11 @@ class Ways:
     def blocks(self, layout: int) -> int:
         """Into how many parts a layout splits a tensor, by its number."""
         return int(self._parts[layout].prod())
+
+    @cached_property
+    def _where(self) -> Numbers:
+        """Where each layout has its atoms."""
+        return places(self.found, len(self.space.sizes))
 
     @cached_property
     def _parts(self) -> Numbers:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 
@@ -25,10 +26,11 @@ from shardc.planning.machines.shares import lacking, learn, sent_anyway, with_su
 from shardc.planning.program import Counted, Plan
 from shardc.planning.program.costs.prices import Prices
 from shardc.planning.program.remembered.known import forget
-from shardc.report import combined
-from shardc.report.combined import Tried, plans
+from shardc.report import combined, trials
+from shardc.report.combined import plans
 from shardc.report.times import Estimate, estimate
 from shardc.report.traffic import Collective, collectives
+from shardc.report.trials import Tried
 
 STEP = """
 mesh pod[data=8]
@@ -138,7 +140,7 @@ def test_the_explanation_says_what_was_counted() -> None:
 
 def test_large_programs_are_tried_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the way from where they come in equal layers are taken out; what is counted on is the same."""
-    monkeypatch.setattr("shardc.report.combined.prepare", lambda module, options: False)
+    monkeypatch.setattr("shardc.report.trials.prepare", lambda module, options: False)
     assert shares_of(STEP, machine="h100-infiniband") == (Combined("all-reduce", ("data",), 4, 1, AFTER),)
 
 
@@ -198,7 +200,7 @@ def test_equal_plans_are_priced_once(monkeypatch: pytest.MonkeyPatch) -> None:
         priced.append(found.total_ns)
         return found
 
-    monkeypatch.setattr(combined, "estimate", noted)
+    monkeypatch.setattr(trials, "estimate", noted)
     found = tried(STEP, monkeypatch)
     made = [plan.took for plans in found.values() for plan in plans]
     assert len(priced) < len(made)
@@ -225,13 +227,18 @@ def test_one_axis_after_the_other_is_gathered_while_that_is_quicker() -> None:
     propagated, asked = Tried({}, 100, (), spent), list[tuple[str, ...]]()
     took = {("b",): 55, ("a", "b"): 45, ("b", "c"): 50, ("a", "b", "c"): 47}
 
-    def placed(axes: tuple[str, ...]) -> Tried:
+    def placed(axes: tuple[str, ...], most: float) -> Tried:
         asked.append(axes)
+        if axes == ("b", "c"):
+            raise trials.SlowError
         return Tried({}, took.get(axes, 90), ())
 
-    found = [*combined._gathered(propagated, placed, ["a", "b", "c", "d"])]
+    found = [*combined._gathered(propagated, propagated, placed, ["a", "b", "c", "d"])]
     assert min(plan.took for plan in found) == 45
     assert asked == [("b",), ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("a", "b", "c", "d")]
+    asked.clear()
+    assert [*combined._gathered(propagated, Tried({}, 40, ()), placed, ["a", "b", "c", "d"])]
+    assert asked == [("a", "b", "c", "d")]  # over which all is sent but 29
 
 
 def test_less_is_looked_for_where_the_search_comes_back_to_whole_tensors(
@@ -241,8 +248,24 @@ def test_less_is_looked_for_where_the_search_comes_back_to_whole_tensors(
     assert list(found) == ["propagated", "gathered", "again", "joining"]
     assert found["again"][0].took == found["gathered"][0].took
     found = tried(STEP, monkeypatch)  # here to the plan of propagation
-    assert list(found) == ["propagated", "gathered", "again", "joining", "ends"]
+    assert list(found) == ["propagated", "again", "joining", "ends"]
     assert found["again"][0].took == found["propagated"][0].took
+
+
+def test_nobody_shares_latency_where_it_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of this step is: that is little here."""
+    monkeypatch.setattr(combined, "LITTLE", 0.5)
+    found = tried(STEP, monkeypatch)
+    assert list(found) == ["propagated", "again"]
+    assert 0.5 < found["propagated"][0].bare / found["propagated"][0].took < 0.8
+
+
+def test_a_large_program_that_does_not_wait_is_searched_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors that are whole would take twice as long without latency, so nothing more is made of them."""
+    assert list(tried(STEP, monkeypatch, 1))[:2] == ["propagated", "again"]
+    assert "gathered" not in tried(STEP, monkeypatch)
+    names = list(tried(EXPERTS, monkeypatch, 1))  # this is latency
+    assert names.index("gathered") < names.index("again")
 
 
 def test_a_large_program_is_followed_from_the_plan_with_divided_tensors(
@@ -281,63 +304,62 @@ def test_data_may_come_before_state(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "data first" not in tried(STEP, monkeypatch)
 
 
+class Searches:
+    """Trials that find these plans, one after the other."""
+
+    def __init__(self, took: Sequence[int], found: Sequence[Combined]) -> None:
+        self.left = [Tried({}, *each) for each in zip(took, ((one,) for one in found), strict=False)]
+        self.begun, self.shares = list[int](), list[tuple[Combined, ...]]()
+
+    def searched(self, shares: tuple[Combined, ...], begin: Tried) -> Tried:
+        self.begun.append(begin.took)
+        self.shares.append(shares)
+        return self.left.pop(0)
+
+
+def gathers(part: float) -> Combined:
+    return Combined("all-gather", ("data",), 4, part, BEFORE)
+
+
 @pytest.mark.parametrize(
-    ("took", "parts", "turns", "best", "made"),
+    ("took", "parts", "best", "made"),
     [
-        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], 3, 30, 3),  # so many turns
-        ([50, 60], [3.0, 2.0, 2.5], 3, 50, 2),
-        ([95, 60], [3.0, 2.0], 3, 95, 1),  # little quicker than where it begins
-        ([50, 40], [3.0, 3.0], 3, 50, 1),  # what was counted on
-        ([50, 40], [3.0, 1.0, 1.0], 3, 40, 2),  # all of them became one
-        ([50, 40], [3.0, 2.0], 1, 50, 1),  # of a small program
+        ([50, 40, 30, 20], [3.0, 2.0, 2.5, 2.0], 30, 3),  # so many turns
+        ([50, 60], [3.0, 2.0, 2.5], 50, 2),
+        ([95, 60], [3.0, 2.0], 95, 1),  # little quicker than where it begins
+        ([50, 40], [3.0, 3.0], 50, 1),  # what was counted on
+        ([50, 40], [3.0, 1.0, 1.0], 40, 2),  # all of them became one
     ],
 )
 def test_plans_follow_each_other_while_they_get_quicker(
-    took: list[int], parts: list[float], turns: int, best: int, made: int
+    took: list[int], parts: list[float], best: int, made: int
 ) -> None:
-    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
-    begun = list[Tried]()
-
-    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
-        assert shares == (sums[len(begun)],)
-        begun.append(plan)
-        return Tried({}, took[len(begun) - 1], (sums[min(len(begun), len(sums) - 1)],))
-
-    first = Tried({}, 100, (sums[0],))
-    found = [plan.took for plan in combined._followed(first, first, lambda plan: plan.found, again, turns)]
-    assert (min(found), len(begun)) == (best, made)
-    assert [plan.took for plan in begun] == [100, *took][:made]
+    sums = [*map(gathers, parts)]
+    searches, first = Searches(took, [*sums[1:], sums[-1], sums[-1]]), Tried({}, 100, (sums[0],))
+    search = combined._Search(cast("Any", searches), first, large=True)
+    found = [plan.took for plan in search.begun_at(first, first)]
+    assert (min(found), len(searches.begun)) == (best, made)
+    assert searches.begun == [100, *took][:made]
+    assert searches.shares == [(share,) for share in sums[:made]]
+    assert not [*search.begun_at(first, first)]  # none begins there twice
 
 
-@pytest.mark.parametrize(
-    ("took", "begun"),
-    [
-        ([90, 40, 30, 20], [100, 80, 40, 30]),  # the first one is no quicker than the best that is known
-        ([70, 69, 40, 39], [100, 70, 80, 40]),
-        ([90, 79, 30], [100, 80]),  # and the next one little
-        ([41, 40, 50, 20], [100, 41, 80]),  # it is quicker than what comes of the best
-        ([41, 39, 50, 20], [100, 41]),  # so much that none begins there
-    ],
-)
-def test_plans_go_on_from_the_quickest(took: list[int], begun: list[int]) -> None:
-    """Where that is not the one with divided tensors."""
-    parts = (3.0, 2.0, 2.5, 1.5, 1.25)
-    sums = [Combined("all-gather", ("data",), 4, part, BEFORE) for part in parts]
-    left, asked = list(zip(took, sums[1:], strict=False)), list[int]()
-
-    def again(plan: Tried, shares: tuple[Combined, ...]) -> Tried:
-        asked.append(plan.took)
-        took, share = left.pop(0)
-        return Tried({}, took, (share,))
-
-    divided, best = Tried({}, 100, (sums[0],)), Tried({}, 80, ())
-    assert [*combined._followed(divided, best, lambda plan: plan.found, again, 3)]
-    assert asked == begun
+def test_a_small_program_counts_on_what_became_one_alone_and_with_divided_tensors() -> None:
+    """The latter where more than a little is latency; none begins far from the best."""
+    own, other = gathers(3.0), gathers(1.0)._replace(phase=AFTER)
+    divided = Tried({}, 100, (other,))
+    for bare, shares in ((0, [(own,), (own, other)]), (90, [(own,)])):
+        plan = Tried({}, 90, (own,), bare=bare)
+        searches = Searches([80, 70], [own, own])
+        search = combined._Search(cast("Any", searches), divided, large=False)
+        assert [found.took for found in search.begun_at(plan, plan)] == [80, 70][: len(shares)]
+        assert searches.shares == shares
+        assert not [*search.begun_at(divided, Tried({}, 49, ()))]
 
 
 def test_what_is_counted_on_follows_the_quickest_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search begins at another plan; it is found again so."""
-    (again,) = tried(EXPERTS, monkeypatch)["again"]
+    again, *_ = tried(EXPERTS, monkeypatch)["again"]
     assert [(each.search, each.gathered) for each in counted(again)] == [(False, ("e",)), (True, ())]
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
@@ -422,7 +444,7 @@ def test_where_memory_is_bound_tensors_are_not_whole() -> None:
     with collecting():
         module, machine = read(SMALL, options), load("h100-infiniband")
         found = [name for name, _ in plans(module, machine, by_pass(options), bound=True)]
-    assert found == ["propagated", "again", "joining", "ends"]
+    assert found == ["propagated", "again", "again", "joining", "ends"]
 
 
 def test_a_plan_of_one_collective_is_held_against_what_becomes_one(monkeypatch: pytest.MonkeyPatch) -> None:

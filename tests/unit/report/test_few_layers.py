@@ -9,7 +9,7 @@ from shardc.diagnostics import collecting
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes.pipeline import saying
-from shardc.report import combined
+from shardc.report import trials
 from shardc.report.combined import PLACED, plans
 from tests.unit.rewrite.folding.programs import forward, step, there_and_back
 
@@ -58,7 +58,7 @@ def test_limits_are_of_all_layers(limit: int) -> None:
 
 def test_layers_are_put_back_where_other_passes_look_across_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which copies are gathered again depends on all layers."""
-    monkeypatch.setattr(combined, "_tried_with_few", lambda *_: pytest.fail("few are looked at"))
+    monkeypatch.setattr(trials, "_tried_with_few", lambda *_: pytest.fail("few are looked at"))
     options = Options(language="shard", machine="h100-infiniband", regather=True)
     assert tried(PROGRAMS["forward"], options, 20)
 
