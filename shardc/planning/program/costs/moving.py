@@ -26,9 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shardc.graph import TensorType
-from shardc.layout import Mesh, Sharding
+from shardc.layout import Mesh, Sharding, shared
 from shardc.planning.program.costs.chart import Sized, sized
 from shardc.planning.reshard.distances import FEW, Distances, distances
 from shardc.planning.reshard.held import Held, runs, unpacked
@@ -133,8 +134,8 @@ class Moving:
         self._ends: dict[tuple[Within, AtomLayout], int] = {}
 
     def of(self, asked: Sequence[Changes]) -> Ways:
-        """Of some questions, one after the other: where there are ways of even blocks, no parts of axes or
-        partial results of two kinds are at the ends, and no more axes move than are charted."""
+        """Of some questions, one after the other: where there are ways of even blocks, no parts of axes are
+        at the ends, and no more axes move than are charted."""
         codes: list[int] = np.concatenate([self._codes(each) for each in asked]).tolist()
         self._find([code for code in dict.fromkeys(codes) if code not in self._found])
         found = np.array([self._found[code] for code in codes], np.int64).reshape(-1, 3)
@@ -152,15 +153,18 @@ class Moving:
         return None
 
     def _codes(self, asked: Changes) -> Numbers:
-        """Each of the changes as a number; -1 where an end is of parts of axes, or sums become maxima, or
-        the like."""
-        numbers = np.array([self._numbered(layout) for layout in asked.layouts], np.int64)
+        """Each of the changes as a number; -1 where an end is of parts of axes. Where sums become maxima, or
+        the like, that of the change that ends the sums: to make others of what is whole takes little."""
         kinds = np.array([layout.kind if layout.unreduced else "" for layout in asked.layouts])
+        numbers = np.array([self._numbered(layout) for layout in asked.layouts], np.int64)
         before, after = kinds[asked.rows], kinds[asked.columns]
         begin, end = numbers[asked.rows], numbers[asked.columns]
-        known = ((before == after) | (before == "") | (after == "")) & (begin >= 0) & (end >= 0)
+        other = (before != after) & (before != "") & (after != "")
+        if other.any():
+            ended = np.array([self._numbered(_ended(layout)) for layout in asked.layouts], np.int64)
+            end = np.where(other, ended[asked.columns], end)
         type = self._types.setdefault(asked.type, len(self._types))
-        return np.where(known, (type << 2 * BITS) | (begin << BITS) | end, -1)
+        return np.where((begin >= 0) & (end >= 0), (type << 2 * BITS) | (begin << BITS) | end, -1)
 
     def _find(self, codes: Sequence[int]) -> None:
         """Find what moves in changes that were not asked for before."""
@@ -262,3 +266,8 @@ class Moving:
         """A layout of whole axes in numbers; None of another."""
         used = {axis for axis in layout.axes() if axis.size > 1}
         return self._axes.layout(layout) if used.issubset(self.mesh.several) else None
+
+
+def _ended(layout: Sharding) -> Sharding:
+    """The layout with nothing partial."""
+    return shared(replace(layout, unreduced=()))
