@@ -11,7 +11,7 @@ from shardc.planning.reshard import planner
 
 STEP = """mesh m[data=8]
 
-def main(x: f32[524288@data, 32], w: f32[32, 32], v: f32[32, 32]) -> (f32[32, 32], f32[32, 32]):
+def main(x: f32[8192@data, 32], w: f32[32, 32], v: f32[32, 32]) -> (f32[32, 32], f32[32, 32]):
     h = tanh(x @ w)
     d = h @ v
     return w - x.T @ (d @ v.T), v - h.T @ d

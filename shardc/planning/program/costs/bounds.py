@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from shardc.analysis.phases import Context, Phase
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
-from shardc.planning.program.costs.chart import LITTLE
 from shardc.planning.program.costs.delays import Delays, WholeAxes
-from shardc.planning.program.costs.moving import ALL, Changes
+from shardc.planning.program.costs.moving import Changes
 from shardc.planning.program.costs.rates import ONCE, Rates
 from shardc.planning.reshard.distances import Distances, distances
 from shardc.planning.reshard.orders import Numbers
@@ -123,8 +122,7 @@ class _Tables:
     """What is looked up for tensors of one rank in one phase."""
 
     def __init__(self, known: Distances, rates: Rates, phase: Phase) -> None:
-        self.known, self.rates = known, rates
-        self.phase: Phase = phase
+        self.known = known
         timed = not rates.flat and not rates.free and bool(known.atoms)
         self.delays = Delays(known, rates, phase) if timed else None
         self.whole = WholeAxes(known, rates, phase) if timed else None
@@ -154,7 +152,7 @@ class _Changes:
     """All changes of layout of some questions, one after the other."""
 
     def __init__(self, tables: _Tables, some: Sequence[Asked]) -> None:
-        self.tables, self.some = tables, some
+        self.tables = tables
         facts = np.array([tables.facts(layout) for each in some for layout in each.layouts], np.int64)
         starts = np.cumsum([0, *(len(each.layouts) for each in some)])
         pairs = [(start + each.rows, start + each.columns) for start, each in zip(starts, some, strict=False)]
@@ -189,20 +187,10 @@ class _Changes:
         which = np.flatnonzero((sources >= 0) & (targets >= 0) & one_kind)
         if whole is not None and len(which):
             wholes, begin, end = (sources[which], targets[which]), *self.ends(NUMBER)
-            finer = whole.finer(wholes, (begin[which], end[which]))
-            even = self.alike(whole.whole.ways, WHOLE, which)
-            sure = finer & even & whole.alone(wholes)
+            sure = whole.sure(wholes, (begin[which], end[which]))
+            sure &= self.alike(whole.whole.ways, WHOLE, which)
             ticks[which] = np.where(sure, whole.delays.ticks(self.bytes[which], *wholes), 0)
-            if len(self.tables.rates.mesh.several) <= ALL:
-                ticks[which] = np.maximum(ticks[which], np.where(finer & even, self._quickest()[which], 0))
         return ticks
-
-    def _quickest(self) -> Vector:
-        """What the quickest ways over whole axes take; 0 where none is charted."""
-        rates, (each, *_) = self.tables.rates, self.some
-        found = rates.quickest(each.type.rank, self.tables.phase).ticks(self.some)
-        ticks, least = np.concatenate([ticks for ticks, _ in found]), rates.least[0]
-        return np.where(np.isfinite(ticks), ticks * least / (least + LITTLE), 0)
 
 
 @lru_cache(maxsize=65536)

@@ -75,17 +75,15 @@ class WholeAxes:
             return -1
         return self.whole.number(layout)
 
-    def finer(self, wholes: Pairs, pieces: Pairs) -> NDArray[np.bool_]:
-        """Where pieces of axes send no less than whole ones. Layouts are those numbers of both."""
+    def sure(self, wholes: Pairs, pieces: Pairs) -> NDArray[np.bool_]:
+        """Where one of them is taken if blocks are of one size: pieces of axes send no less, and to end
+        partial results without axes that hold copies is not preferred to it (planner.py). Layouts are those
+        numbers of whole axes and of pieces."""
         ways, finer = self.whole.ways, self.pieces.ways
         least = ways.shared.pairs(*wholes)
         moved = np.floor(least) / ways.whole * (1 - NEAR)
-        return (np.floor(finer.shared.pairs(*pieces)) / finer.whole >= moved) & np.isfinite(least)
-
-    def alone(self, wholes: Pairs) -> NDArray[np.bool_]:
-        """Where to end partial results with axes that hold copies is not preferred (planner.py)."""
-        ways = self.whole.ways
-        return ways.paths.pairs(*wholes) == ways.shared.pairs(*wholes)
+        sure = (np.floor(finer.shared.pairs(*pieces)) / finer.whole >= moved) & np.isfinite(least)
+        return sure & (ways.paths.pairs(*wholes) == least)
 
 
 def whole_runs(atoms: AxisAtoms, mesh: Mesh) -> AxisAtoms:
