@@ -67,6 +67,19 @@ def moves(space: Space, state: SearchState) -> Iterator[Move]:
         yield from begin(space, state.layout)
 
 
+def ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
+    """The layouts that a collective under way may end in, and the bytes that this adds."""
+    found: dict[AtomLayout, int] = {}
+    after = [(state, 0)]
+    while after:
+        at, bytes = after.pop()
+        if at.hand:
+            after += [(move.state, bytes + move.bytes) for move in moves(space, at)]
+        else:
+            found[at.layout] = min(bytes, found.get(at.layout, bytes))
+    return found
+
+
 def _orders(space: Space, atoms: Sequence[int]) -> Iterator[Atoms]:
     """Every non-empty ordered choice of atoms, those that are alike in ascending order."""
     for count in range(1, len(atoms) + 1):

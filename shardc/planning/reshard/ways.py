@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.collectives import KINDS, Collectives, places
-from shardc.planning.reshard.moves import SearchState, moves
+from shardc.planning.reshard.moves import SearchState, ends, moves
 from shardc.planning.reshard.orders import Numbers, Orders
 from shardc.planning.reshard.paths import Either, Paths
 from shardc.planning.reshard.space import AtomLayout, Atoms, Space
@@ -95,7 +95,7 @@ class Ways:
         bytes: dict[tuple[AtomLayout, str], int] = {}
         for move in moves(self.space, SearchState(self.found[start])):
             if move.state not in known:
-                known[move.state] = _ends(self.space, move.state)
+                known[move.state] = ends(self.space, move.state)
             for layout, more in known[move.state].items():
                 key = layout, move.kind
                 bytes[key] = min(move.bytes + more, bytes.get(key, move.bytes + more))
@@ -289,16 +289,3 @@ def _kept(known: dict[K, V], key: K, make: Callable[[], V]) -> V:
 
 def _digest(lengths: Vector) -> bytes:
     return sha256(lengths.tobytes()).digest()
-
-
-def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
-    """The layouts that a collective under way may end in, and the bytes that this adds."""
-    ends: dict[AtomLayout, int] = {}
-    after = [(state, 0)]
-    while after:
-        at, bytes = after.pop()
-        if at.hand:
-            after += [(move.state, bytes + move.bytes) for move in moves(space, at)]
-        else:
-            ends[at.layout] = min(bytes, ends.get(at.layout, bytes))
-    return ends
