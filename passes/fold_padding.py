@@ -12,7 +12,8 @@ and back. Moved by one, an element a block crosses a border (a halo). A slice th
 tensor itself. Dimensions that are whole are cut before they are padded. Padding by less than nothing is a
 slice. The derivative of such a stencil is one of a sum of padded tensors: a sum of slices, each of which is a
 tensor moved. Where borders are repeated several slices share out such a sum, and what JAX sums over nothing,
-for the dimensions that are not padded, is the constant that it is.
+for the dimensions that are not padded, is the constant that it is. A slice to which as many constants are
+joined at the other end, or with which it is padded there, is the tensor moved, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from msgspec import Struct
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.makers import erase_unused, made_by, owner
 from shardc.dialects.shared_graph import SharedGraph
@@ -38,6 +40,7 @@ from shardc.rewrite.constants import splat_of
 from shardc.rewrite.identities import reshaped_back
 from shardc.rewrite.no_elements import element_around_nothing
 from shardc.rewrite.remade import made_before, remade
+from shardc.rewrite.shifted import shifted
 from shardc.rewrite.slice_ranges import Ints, Range
 
 Dims = frozenset[int]
@@ -49,15 +52,16 @@ class FoldPadding(GraphPass):
     name = "fold-padding"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        snap = shared.snapshot()
+        snap, builder = shared.snapshot(), IRBuilder(shared.module)
         padded, cut = dict[SSAValue, _Padded](), dict[SSAValue, None]()
         for node in (node for f in snap.graph.functions.values() for node in walk(f.body)):
             if node.name not in _FOLDED:
                 continue
             op, sharding = snap.ops[node.id], snap.graph.values[node.results[0]].sharding
             value, whole = _simpler(op) or _moved(op, sharding, padded), op.operands[0]
+            value = value or shifted(op, _split(sharding), builder)
             if value is not None:
-                cut[whole] = None
+                cut.update(dict.fromkeys(op.operands))
                 op.results[0].replace_all_uses_with(value)
                 Rewriter.erase_op(op)
             elif node.name == hlo.pad.name and not any(_ints(op, "interior_padding")):
@@ -92,7 +96,7 @@ class _Padded(Struct, frozen=True):
         return all(size + min(n, 0) + min(m, 0) > 0 for n, size, m in sizes)
 
 
-_FOLDED = {each.name for each in (hlo.pad, hlo.slice_, hlo.reduce, hlo.broadcast_in_dim)}
+_FOLDED = {each.name for each in (hlo.pad, hlo.slice_, hlo.concatenate, hlo.reduce, hlo.broadcast_in_dim)}
 
 
 def _simpler(op: Operation) -> SSAValue | None:

@@ -7,6 +7,7 @@ flow through, it fixes the layout that every operand must have and every result 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -104,10 +105,8 @@ class Ways:
         """Whether a form can run, and another than the plain one splits what only it may."""
         if form.name != "plain" and splits.isdisjoint(used):
             return False
-        if all([self._easy[factor] for factor in used]):
-            names = [axis.name for factor in used for axis in assignment[factor]]
-            if len(set(names)) == len(names):
-                return True
+        if all([self._easy[factor] for factor in used]) and _apart(assignment, used):
+            return True
         return legal(self.rule, self.op, assignment, allow=splits) is None
 
     def _choice(
@@ -127,6 +126,14 @@ class Ways:
 def _used(assignment: Assignment) -> list[int]:
     """The factors that are split."""
     return [factor for factor, axes in enumerate(assignment) if axes]
+
+
+def _apart(assignment: Assignment, used: list[int]) -> bool:
+    """Whether the axes of an assignment are different ones, or different parts of one."""
+    axes = [axis for factor in used for axis in assignment[factor]]
+    if len({axis.name for axis in axes}) == len(axes):
+        return True
+    return not any(one.overlaps(other) for one, other in combinations(axes, 2))
 
 
 def ways_of(op: Op, rule: FactorRule, mesh: Mesh) -> Ways:

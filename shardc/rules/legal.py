@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from shardc.graph.program import Op
 from shardc.layout import Axis, size_of
@@ -22,25 +22,12 @@ def legal(
     Sharding a REDUCTION factor unevenly is legal, but the padding must then hold zeros, or what the reduction
     ignores: `masked` (assign.py) says where.
     """
-    return (
-        _used_twice(assignment)
-        or next(
-            filter(
-                None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes and f not in allow)
-            ),
-            None,
-        )
-        or next(
-            filter(
-                None,
-                (
-                    _crowded(rule, f, assignment) if f in allow else _misplaced(rule, op, f, assignment)
-                    for f in range(len(assignment))
-                ),
-            ),
-            None,
-        )
+    used = [factor for factor, axes in enumerate(assignment) if axes]
+    unfit = (_unfit(rule, f, assignment[f]) for f in used if f not in allow)
+    shared = (
+        _crowded(rule, f, assignment) if f in allow else _misplaced(rule, op, f, assignment) for f in used
     )
+    return _used_twice(assignment) or next(filter(None, chain(unfit, shared)), None)
 
 
 def always_legal(rule: FactorRule, op: Op) -> tuple[bool, ...]:
@@ -98,8 +85,6 @@ def _never(rule: FactorRule, index: int) -> str | None:
 
 def _misplaced(rule: FactorRule, op: Op, index: int, assignment: Assignment) -> str | None:
     """Why sharding this factor is wrong in some dimension that it shares, or that it doesn't divide."""
-    if not assignment[index]:
-        return None
     size, parts = rule.factors[index].size, size_of(assignment[index])
     for dims, type in zip(rule.tensors, op.operands + op.results, strict=True):
         for factors, length in zip(dims, type.shape, strict=True):
@@ -117,8 +102,6 @@ def _misplaced(rule: FactorRule, op: Op, index: int, assignment: Assignment) -> 
 
 def _crowded(rule: FactorRule, index: int, assignment: Assignment) -> str | None:
     """Why sharding this factor is wrong although a local form takes care of it."""
-    if not assignment[index]:
-        return None
     for dims in rule.tensors:
         for factors in dims:
             if index in factors and (

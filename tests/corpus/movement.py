@@ -62,6 +62,15 @@ CASES = {
         "f32[8@x, 16@y]",
         "f32[8, 3]",
     ),
+    "shifted": case(
+        lambda x: [
+            jnp.concatenate([jnp.zeros((1, 16)), x[:-1]]),
+            jnp.concatenate([x[:, 2:], jnp.ones((8, 2))], 1),
+            jnp.concatenate([jnp.zeros((1, 16)), x[1:]]),
+            jax.grad(lambda u: jnp.sum(jnp.sin(jnp.concatenate([u[3:], jnp.zeros((3, 16))]) * u)))(x),
+        ],
+        "f32[8@x, 16@y]",
+    ),
     "flip": case(lambda x: [jnp.flip(x, 0), jnp.rot90(x)], "f32[8@x, 16@y]"),
     "tile_repeat": case(
         lambda x: [jnp.tile(x, (2, 2)), jnp.repeat(x, 2, 0), jnp.repeat(x, 3, 1)], "f32[8@x, 4@y]"

@@ -129,3 +129,29 @@ func.func @shared_out(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"
   %10 = stablehlo.pad %9, %zero, low = [0], high = [7], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<1xf32>, tensor<f32>) -> tensor<8xf32>
   return %5, %10 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A slice to which as many constants are joined at the other end, or with which it is padded there, is the
+// tensor moved. One that is cut where it is joined, and one that gets longer, stay.
+// CHECK-LABEL: @shifted
+// CHECK: [[DOWN:%.*]] = stablehlo.pad %x, {{.*}}, low = [1], high = [-1], interior = [0]
+// CHECK: [[UP:%.*]] = stablehlo.pad %x, %zero, low = [-2], high = [2], interior = [0]
+// CHECK: [[CUT:%.*]] = stablehlo.slice %x [1:8]
+// CHECK: [[THERE:%.*]] = stablehlo.concatenate {{.*}}, [[CUT]], dim = 0
+// CHECK: [[LONGER:%.*]] = stablehlo.concatenate {{.*}}, [[CUT]], dim = 0
+// CHECK: return [[DOWN]], [[UP]], [[THERE]], [[LONGER]]
+sdy.mesh @ring = <["r"=4]>
+func.func @shifted(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<10xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<1xf32>
+  %three = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %0 = stablehlo.slice %x [0:7] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>) -> tensor<7xf32>
+  %1 = stablehlo.concatenate %one, %0, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
+  %2 = stablehlo.slice %x [2:8] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>) -> tensor<6xf32>
+  %3 = stablehlo.pad %2, %zero, low = [0], high = [2], interior = [0] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<6xf32>, tensor<f32>) -> tensor<8xf32>
+  %4 = stablehlo.slice %x [1:8] {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<8xf32>) -> tensor<7xf32>
+  %5 = stablehlo.concatenate %one, %4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
+  %6 = stablehlo.concatenate %three, %4, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r", ?}]>]>} : (tensor<3xf32>, tensor<7xf32>) -> tensor<10xf32>
+  return %1, %3, %5, %6 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<10xf32>
+}

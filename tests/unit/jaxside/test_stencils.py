@@ -5,6 +5,7 @@ What they compute is compared in tests/corpus/movement.py.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import jax
@@ -15,6 +16,9 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import shardc
+from shardc.jaxside.lowered import Lowered
+
+ROWS = jax.ShapeDtypeStruct((8192, 32), jnp.float32)
 
 
 def padded(u: jax.Array) -> jax.Array:
@@ -34,6 +38,11 @@ def edge(u: jax.Array) -> jax.Array:
 
 def shifted(u: jax.Array) -> jax.Array:
     return jnp.pad(u, ((1, 0), (0, 0)))[:-1] + jnp.pad(u, ((0, 1), (0, 0)))[1:]
+
+
+def joined(u: jax.Array) -> jax.Array:
+    border = jnp.zeros_like(u[:1])
+    return jnp.concatenate([border, u[:-1]]) + jnp.concatenate([u[1:], border])
 
 
 def inside(u: jax.Array) -> jax.Array:
@@ -56,11 +65,24 @@ def derivative(f: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax
         (derivative(edge), 6),  # the last row goes to the first device and back
         (shifted, 2),
         (derivative(shifted), 4),
+        (joined, 2),
+        (derivative(joined), 4),
         (inside, 2),
         (derivative(inside), 6),
     ],
 )
 def test_rows_cross_borders(function: Callable[[jax.Array], jax.Array], rows: int) -> None:
+    assert by_rows(function).cost().bytes == rows * 32 * 4
+
+
+@pytest.mark.parametrize("function", [joined, derivative(joined)])
+def test_borders_that_are_joined_are_no_padding(function: Callable[[jax.Array], jax.Array]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that a border of one row is padded to eight
+        assert "jnp.where(" not in by_rows(function).source
+
+
+def by_rows(function: Callable[[jax.Array], jax.Array]) -> Lowered:
+    """A function of 8192 rows on eight devices."""
     split = NamedSharding(Mesh(np.array(jax.devices()[:8]), ("x",)), P("x"))
-    compiled = shardc.jit(function, in_shardings=split, out_shardings=split)
-    assert compiled.lower(jax.ShapeDtypeStruct((8192, 32), jnp.float32)).cost().bytes == rows * 32 * 4
+    return shardc.jit(function, in_shardings=split, out_shardings=split).lower(ROWS)
