@@ -1,7 +1,11 @@
-"""The processes of bench/compile_time.py: one compilation each, and what is measured from inside.
+"""The processes of bench/compile_time.py and bench/edits.py: one compilation each, measured from inside.
 
 lower PROGRAM FILE           writes the program as JAX prints it; prints how many operations it has
 ours FILE OUT MODULES        compiles it as the command does, lists the modules imported; prints its peak
+edit NAME MODEL LAYERS FILE  writes the step of bench/edits.py after an edit, or as it was
+edited FILE OUT MODULES      the same with what is in the cache folder; prints whether it read the text
+counted FILE OUT MODULES     the same; prints how many functions were called
+read FILE MODULES            imports those; prints the CPU seconds of reading the text
 imports MODULES              imports those, as the command does; prints its peak, in bytes
 xla PROGRAM                  compiles it with XLA; prints its CPU seconds from where the devices are there
 profile FILE                 compiles it as the command does; prints samples by room and by pass, as JSON
@@ -9,6 +13,7 @@ profile FILE                 compiles it as the command does; prints samples by 
 
 from __future__ import annotations
 
+import cProfile
 import gc
 import json
 import os
@@ -57,16 +62,63 @@ def lower(name: str, path: str) -> None:
 
 
 def ours(path: str, out: str, modules: str) -> None:
-    from shardc.cli.shardc import main
-
-    sys.argv = ["shardc", path, "-o", out, "--no-cache"]
-    code = main()
-    Path(modules).write_text(json.dumps(list(sys.modules)), encoding="utf-8")
+    code = compiled(modules, path, "-o", out, "--no-cache")
     print(peak())
     sys.exit(code)
 
 
+def edit(name: str, model: str, layers: str, path: str) -> None:
+    from bench.edits import edited as text_of
+    from bench.transformer import Size
+
+    Path(path).write_text(text_of(name, model, Size(int(layers))), encoding="utf-8")
+
+
+def edited(path: str, out: str, modules: str) -> None:
+    code = compiled(modules, path, "-o", out)
+    print(int("shardc.frontend.mlir" in sys.modules))
+    sys.exit(code)
+
+
+def compiled(modules: str, *words: str) -> int:
+    """Run the command, and list the modules that there are then; its exit code."""
+    from shardc.cli.shardc import main
+
+    sys.argv = ["shardc", *words]
+    code = main()
+    Path(modules).write_text(json.dumps(list(sys.modules)), encoding="utf-8")
+    return code
+
+
+def counted(path: str, out: str, modules: str) -> None:
+    profiler = cProfile.Profile()
+    profiler.enable()
+    code = compiled(modules, path, "-o", out)
+    profiler.disable()
+    print(sum(row.callcount for row in profiler.getstats()))
+    sys.exit(code)
+
+
+def read(path: str, modules: str) -> None:
+    from shardc.collector import no_garbage_collection
+    from shardc.frontend.read import read as read_in
+    from shardc.options import Options
+
+    import_all(modules)
+    text = Path(path).read_text(encoding="utf-8")
+    before = spent()
+    with no_garbage_collection():
+        read_in(text, Options(file=path, language="mlir"))
+    print(spent() - before)
+
+
 def imports(modules: str) -> None:
+    import_all(modules)
+    print(peak())
+
+
+def import_all(modules: str) -> None:
+    """Import modules as the command does."""
     from shardc.collector import no_garbage_collection
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -75,7 +127,6 @@ def imports(modules: str) -> None:
             if name != "__main__":
                 import_module(name)
     gc.freeze()
-    print(peak())
 
 
 def xla(name: str) -> None:
@@ -129,6 +180,10 @@ def places(frame: FrameType | None) -> tuple[str, str]:
 CHILDREN: dict[str, Callable[..., None]] = {
     "lower": lower,
     "ours": ours,
+    "edit": edit,
+    "edited": edited,
+    "counted": counted,
+    "read": read,
     "imports": imports,
     "xla": xla,
     "profile": profile,

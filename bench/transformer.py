@@ -64,6 +64,23 @@ class Size(Struct, frozen=True):
     mesh: tuple[int, int] = (2, 4)
 
 
+class How(Struct, frozen=True):
+    """What a layer does to what attention adds, and between its two products."""
+
+    added: Callable[[jax.Array], jax.Array] = lambda x: x
+    activation: Callable[[jax.Array], jax.Array] = jax.nn.gelu
+
+
+class Edit(Struct, frozen=True):
+    """Layers by their number that are not as the others, and by what the learning rate is multiplied."""
+
+    layers: Mapping[int, How] = {}
+    rate: float = 1.0
+
+
+AS_IS, AS_WRITTEN = How(), Edit()
+
+
 class Model(Struct, frozen=True):
     """What differs between `block` and `lm`: per layer, the tensors' shapes and how they split over model."""
 
@@ -90,39 +107,39 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, heads: int) -> jax.Array
     return mixed.reshape(*mixed.shape[:2], -1)
 
 
-def unfused_layer(p: Params, x: jax.Array, heads: int) -> jax.Array:
+def unfused_layer(p: Params, x: jax.Array, heads: int, how: How = AS_IS) -> jax.Array:
     h = norm(x, p["g1"])
-    x = x + attention(h @ p["wq"], h @ p["wk"], h @ p["wv"], heads) @ p["wo"]
-    return x + jax.nn.gelu(norm(x, p["g2"]) @ p["w1"]) @ p["w2"]
+    x = x + how.added(attention(h @ p["wq"], h @ p["wk"], h @ p["wv"], heads) @ p["wo"])
+    return x + how.activation(norm(x, p["g2"]) @ p["w1"]) @ p["w2"]
 
 
-def fused_layer(p: Params, x: jax.Array, heads: int) -> jax.Array:
+def fused_layer(p: Params, x: jax.Array, heads: int, how: How = AS_IS) -> jax.Array:
     qkv = jnp.einsum("bsd,dcf->cbsf", norm(x, p["g1"], p["b1"]), p["wqkv"])
-    x = x + attention(qkv[0], qkv[1], qkv[2], heads) @ p["wo"]
-    return x + jax.nn.gelu(norm(x, p["g2"], p["b2"]) @ p["w1"] + p["c1"]) @ p["w2"]
+    x = x + how.added(attention(qkv[0], qkv[1], qkv[2], heads) @ p["wo"])
+    return x + how.activation(norm(x, p["g2"], p["b2"]) @ p["w1"] + p["c1"]) @ p["w2"]
 
 
-def block_step(size: Size) -> Callable[..., Any]:
+def block_step(size: Size, edit: Edit = AS_WRITTEN) -> Callable[..., Any]:
     """SGD on the mean square of what the layers make of x, less a target."""
 
     def loss(params: Params, x: jax.Array, target: jax.Array) -> jax.Array:
         for i in range(size.layers):
-            x = unfused_layer(params[f"layer{i:02}"], x, size.heads)
+            x = unfused_layer(params[f"layer{i:02}"], x, size.heads, edit.layers.get(i, AS_IS))
         return jnp.mean(jnp.square(x - target))
 
     def step(params: Params, x: jax.Array, target: jax.Array) -> Params:
-        return jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params, x, target))
+        return jax.tree.map(lambda p, g: p - 0.1 * edit.rate * g, params, jax.grad(loss)(params, x, target))
 
     return step
 
 
-def lm_step(size: Size) -> Callable[..., Any]:
+def lm_step(size: Size, edit: Edit = AS_WRITTEN) -> Callable[..., Any]:
     """Adam on the cross entropy of the next token."""
 
     def loss(params: Params, tokens: jax.Array, labels: jax.Array) -> jax.Array:
         x = params["embedding"][tokens]
         for i in range(size.layers):
-            x = fused_layer(params[f"layer{i:02}"], x, size.heads)
+            x = fused_layer(params[f"layer{i:02}"], x, size.heads, edit.layers.get(i, AS_IS))
         logs = jax.nn.log_softmax(x @ params["embedding"].T)
         return -jnp.mean(jnp.take_along_axis(logs, labels[..., None], -1))
 
@@ -130,7 +147,7 @@ def lm_step(size: Size) -> Callable[..., Any]:
         value, grads = jax.value_and_grad(loss)(params, tokens, labels)
         mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, grads)
         square = jax.tree.map(lambda s, g: 0.99 * s + 0.01 * g * g, square, grads)
-        change = jax.tree.map(lambda m, s: 0.01 * m / (jnp.sqrt(s) + 1e-8), mean, square)
+        change = jax.tree.map(lambda m, s: 0.01 * edit.rate * m / (jnp.sqrt(s) + 1e-8), mean, square)
         return value, jax.tree.map(jnp.subtract, params, change), mean, square
 
     return step
@@ -176,8 +193,8 @@ def over_data(spec: tuple[str | None, ...]) -> tuple[str | None, ...]:
     return tuple("data" if i == free else axis for i, axis in enumerate(spec))
 
 
-def text(name: str, schedule: str, size: Size) -> str:
-    """The training step's StableHLO, as jax.jit lowers it."""
+def text(name: str, schedule: str, size: Size, edit: Edit = AS_WRITTEN) -> str:
+    """The training step's StableHLO, as jax.jit lowers it, with or without an edit in Python."""
     model, mesh = MODELS[name], AbstractMesh(size.mesh, ("data", "model"))
     layer = model.shapes(size)
     shapes: Params = {f"layer{i:02}": layer for i in range(size.layers)}
@@ -214,7 +231,7 @@ def text(name: str, schedule: str, size: Size) -> str:
         x = jax.ShapeDtypeStruct((*data, size.width), jnp.float32)
         arguments = (avals(shapes), x, x)
         given, made = (params, rows, rows), params
-    traced = jax.jit(model.step(size), in_shardings=given, out_shardings=made).trace(*arguments)
+    traced = jax.jit(model.step(size, edit), in_shardings=given, out_shardings=made).trace(*arguments)
     return traced.lower(lowering_platforms=("cpu",)).as_text(debug_info=True)
 
 

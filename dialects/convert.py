@@ -63,7 +63,7 @@ from shardc.dialects.stablehlo.enums import (
 from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.dialects.types import attr_of_type
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph.types import TensorType, name_of
 from shardc.layout import LayoutError, Mesh, Sharding, axis_named
 
 # Reading
@@ -202,10 +202,10 @@ def _option(name: str, value: Any) -> Attribute:
 
 def dense(value: Dense) -> DenseAttr:
     """The attribute for a constant's value."""
-    for dtype, (_, numpy) in DTYPES.items():
-        if numpy == value.data.dtype:
-            return dense_attr(value, attr_of_type(TensorType(value.shape, dtype)))
-    raise ValueError(f"constants of {value.data.dtype} are not supported")
+    dtype = name_of(value.data.dtype)
+    if dtype is None:
+        raise ValueError(f"constants of {value.data.dtype} are not supported")
+    return dense_attr(value, attr_of_type(TensorType(value.shape, dtype)))
 
 
 def _tuple(value: tuple[object, ...]) -> Attribute:

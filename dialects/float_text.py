@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import isfinite, log2
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
+from shardc.layout.limits import finfo
 
 _PADDING = 3
 
@@ -30,7 +30,7 @@ def float_text(x: Any) -> str:
 
 def _digits(x: Any) -> int:
     """How many digits LLVM gives a number of a format: enough to tell all of them apart."""
-    eps = cast(Any, ml_dtypes.finfo(x.dtype)).eps
+    eps = finfo(x.dtype).eps
     precision = 1 - round(log2(float(eps)))
     return 2 + precision * 59 // 196
 

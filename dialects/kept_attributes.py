@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
 from shardc.graph import Dense
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, name_of
 
 _ROOMS = ("shardc.", "xdsl.")
 _PLAIN = (str, int, float, bool, type(None))
@@ -94,7 +94,7 @@ def _class(name: str) -> type[Any]:
 
 
 def _array(array: np.ndarray[Any, Any]) -> list[Any]:
-    name = next((name for name, (_, dtype) in DTYPES.items() if dtype == array.dtype), None)
+    name = name_of(array.dtype)
     if name is None:
         raise Unkept(str(array.dtype))
     return [name, list(array.shape), base64.b85encode(array.tobytes()).decode("ascii")]

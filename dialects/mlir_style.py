@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any, cast
 
-import ml_dtypes
-import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -34,9 +32,10 @@ from shardc.dialects.stablehlo.control_flow import WhileOp
 from shardc.dialects.stablehlo.reduce import ReduceOp, print_pairs, print_reduced
 from shardc.dialects.text import ModulePrinter
 from shardc.graph.attrs import Dense
+from shardc.graph.types import DTYPES
 from shardc.ops import func, hlo
 
-_FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+_FLOATS = ("f16", "bf16", "f32")
 
 
 def print_as_mlir(module: ModuleOp) -> str:
@@ -91,7 +90,9 @@ class _MLIRPrinter(ModulePrinter):
             super().print_attribute(attribute)
 
     def print_float(self, value: float, type: AnyFloat) -> None:
-        self.print_string(float_text(np.dtype(_FLOATS.get(str(type), np.float64)).type(value)))
+        name = str(type)
+        _, dtype = DTYPES[name if name in _FLOATS else "f64"]
+        self.print_string(float_text(dtype.type(value)))
 
     def _print_element(self, attribute: Attribute) -> None:
         """Without the type where it goes without saying."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -33,10 +32,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, MLIR
 from shardc.graph.types import TensorType as GraphType
+from shardc.layout.limits import dtype_of_name
 
-_DTYPE_OF_TEXT = {spelling: name for name, (spelling, _) in DTYPES.items()}
+_DTYPE_OF_TEXT = {spelling: name for name, spelling in MLIR.items()}
 _UNSIGNED = Signedness.UNSIGNED
 
 ELEMENTS: dict[str, Attribute] = {
@@ -59,12 +59,7 @@ ELEMENTS: dict[str, Attribute] = {
     "c128": ComplexType(Float64Type()),
 }
 
-_OTHER_NUMPY: dict[str, np.dtype] = {
-    "index": np.dtype(np.int64),
-    "i2": np.dtype(ml_dtypes.int2),
-    "ui2": np.dtype(ml_dtypes.uint2),
-    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),
-}
+_OTHER_NUMPY = {"index": "int64", "i2": "int2", "ui2": "uint2", "f4E2M1FN": "float4_e2m1fn"}
 
 
 def is_dynamic(attr: Attribute) -> bool:
@@ -95,5 +90,5 @@ def numpy_of(element: Attribute) -> np.dtype:
     if text in _DTYPE_OF_TEXT:
         return DTYPES[_DTYPE_OF_TEXT[text]][1]
     if text in _OTHER_NUMPY:
-        return _OTHER_NUMPY[text]
+        return dtype_of_name(_OTHER_NUMPY[text])
     raise ValueError(f"constants of {text} are not supported")

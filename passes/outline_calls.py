@@ -164,4 +164,7 @@ def _calls_of(op: Operation) -> int:
 
 
 def _call_at(op: Operation, depth: int) -> str | None:
-    return "/".join(_path(op).split("/")[: depth + 1]) if _calls_of(op) > depth else None
+    """The path of the call at `depth` that an operation is inside of, if it is."""
+    path = _path(op)
+    steps = path.split("/", depth + 1) if path else []  # of a long path no more than that
+    return "/".join(steps[: depth + 1]) if len(steps) > depth else None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.context import make_context
@@ -129,10 +130,11 @@ def placed(module: ModuleOp, options: Options) -> Placement | None:
 
 
 def seek(module: ModuleOp, options: Options) -> Sought | None:
-    """What is to be looked for of a module in the cache folder before it is compiled; None if nothing is."""
+    """What is to be looked for of a module in the cache folder before it is compiled; None if nothing is. Its
+    file may have another name now."""
     from shardc.rewrite.kept_program import sought
 
-    return sought(module, *stated(options))
+    return sought(module, *stated(replace(options, file="")))
 
 
 def lower(

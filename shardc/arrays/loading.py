@@ -10,7 +10,7 @@ from shardc.arrays.checkpoint import Checkpoint, Stored, open_checkpoint
 from shardc.arrays.entry import Array
 from shardc.arrays.placed import Bounds, Placed, extent, part
 from shardc.diagnostics import ShardcError, did_you_mean
-from shardc.graph.types import DTYPES
+from shardc.graph.types import name_of
 
 Blocks = dict[str, dict[int, Array]]
 """Array -> device number -> block, of the ceiling size in every dimension."""
@@ -48,8 +48,7 @@ def matching(checkpoint: Checkpoint, name: str, placed: Placed) -> Stored:
 
 def type_text(dtype: np.dtype[np.generic], shape: Collection[int]) -> str:
     """f32[2, 8]"""
-    short = {numpy: name for name, (_, numpy) in DTYPES.items()}
-    return f"{short.get(dtype, str(dtype))}[{', '.join(map(str, shape))}]"
+    return f"{name_of(dtype) or dtype}[{', '.join(map(str, shape))}]"
 
 
 def _load(stored: Stored, placed: Placed, devices: tuple[int, ...] | None) -> dict[int, Array]:

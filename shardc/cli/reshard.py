@@ -15,12 +15,10 @@ from shardc.arrays.loading import type_text
 from shardc.cli.ending import run_to_end
 from shardc.cli.misuse import Parser
 from shardc.diagnostics import ShardcError, collecting, warn
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph.types import TensorType, name_of
 from shardc.layout import LayoutError, Mesh, Sharding, replicated
 from shardc.layout.notations import jax as notation
 from shardc.options import Options
-
-_SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -128,9 +126,10 @@ def _of_pattern(name: str, stored: Stored, mesh: Mesh, patterns: Mapping[str, st
 
 
 def _placed(stored: Stored, sharding: Sharding) -> Placed:
-    if stored.dtype not in _SHORT:
+    name = name_of(stored.dtype)
+    if name is None:
         raise ShardcError(f"{stored.name} has dtype {stored.dtype}, which cannot be resharded")
-    return Placed(TensorType(stored.shape, _SHORT[stored.dtype]), sharding)
+    return Placed(TensorType(stored.shape, name), sharding)
 
 
 def _pattern(text: str) -> tuple[str, str]:

@@ -7,12 +7,12 @@ in different notations, exchange tensors through these two functions. No padding
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from ml_dtypes import finfo, iinfo
 from numpy.typing import NDArray
 
+from shardc.layout.limits import finfo, iinfo
 from shardc.layout.mesh import LayoutError
 from shardc.layout.sharding import Sharding
 from shardc.layout.slices import blocks, local_shapes, partials, replica_groups, slices
@@ -110,5 +110,5 @@ def neutral(dtype: np.dtype[Any], kind: str) -> Any:
     elif np.isinf(np.array(np.inf).astype(dtype)):
         ends = -np.inf, np.inf
     else:  # a float of 8 bits without infinities
-        ends = cast(Any, finfo(dtype)).min, cast(Any, finfo(dtype)).max
+        ends = finfo(dtype).min, finfo(dtype).max
     return dtype.type(ends[0 if kind == "max" else 1])

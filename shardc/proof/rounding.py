@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, cast
 
 import numpy as np
-from ml_dtypes import finfo
 from msgspec import Struct, field
 
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES, is_float
 from shardc.interpret.collectives import Blocks
+from shardc.layout.limits import finfo
 from shardc.ops import Trait, has
 from shardc.proof.field import distinct
 from shardc.proof.values import Floats, parts
@@ -34,7 +33,7 @@ _NUMBER = np.dtype([("residue", np.uint64), ("unit", np.float64), ("shadow", np.
 
 def unit(dtype: str) -> float:
     """The part of a number that a unit in the last place is, of f32 or of a narrower dtype."""
-    own = float(cast(Any, finfo(DTYPES[dtype][1])).eps) if is_float(dtype) else 0.0
+    own = float(finfo(DTYPES[dtype][1]).eps) if is_float(dtype) else 0.0
     return max(own, float(np.finfo(np.float32).eps))
 
 

@@ -28,7 +28,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.kept_attributes import Unkept
 from shardc.dialects.locations import location_of, source_of
 from shardc.planning.effort import Effort, counting, spend
-from shardc.rewrite.source_places import SourcePlaces, Text, Where, says_line
+from shardc.rewrite.source_places import SourcePlaces, Text, Where
 
 Key = tuple[str, ...]
 """What an entry is kept under."""
@@ -70,8 +70,8 @@ def written(
         "said": said_of(made.warnings, places),
         "effort": made.effort.entries,
     }
-    if places.lines is not None and says_line(packed(entry)):
-        raise Unkept("a text says a line where nobody looks for one")
+    if places.are_said(packed(entry)):
+        raise Unkept("a text says a line, or the program's file, where nobody looks for one")
     return entry
 
 

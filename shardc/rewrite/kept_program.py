@@ -91,7 +91,7 @@ class Sought(Struct):
     def remember(self, what: str, said: str) -> None:
         """Keep what is said of the program whatever numbers it has, but for those that are computed with."""
         entry = packed([said, self.computed])
-        if self.is_kept and not says_line(entry):
+        if self.is_kept and not says_line(entry) and not self.places.are_said(entry):
             cache.put(entry, what, *self.key)
 
     def recall(self, what: str) -> str | None:
@@ -172,7 +172,7 @@ def _rest(
         module.body.block.ops, placed_by(places.rank), partial(_seen, numbers), named.known, back=False
     )
     held = packed(program), packed([attributes_of(module), titles(program)])
-    if places.lines is not None and any(map(says_line, held)):
+    if any(map(places.are_said, held)):
         return None
     return digest(*said, *held)
 

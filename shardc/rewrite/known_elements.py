@@ -17,9 +17,8 @@ The last pass may depend on them. There a decision on floats is made, if each of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-from ml_dtypes import finfo
 from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
@@ -27,6 +26,7 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.types import type_of
 from shardc.graph.any_number import is_any
 from shardc.graph.types import is_float
+from shardc.layout.limits import finfo
 from shardc.ops import hlo
 from shardc.rewrite.constants import EXACT, element_made, repeated, splat_of
 
@@ -91,7 +91,7 @@ def _is_certain(element: NDArray[Any]) -> bool:
     """Whether every processor has this number: a float that is too small to be normal may be 0."""
     if element.dtype.kind in "biu":
         return True
-    return element.dtype.kind != "c" and not 0 < abs(element) < float(cast(Any, finfo(element.dtype)).tiny)
+    return element.dtype.kind != "c" and not 0 < abs(element) < float(finfo(element.dtype).tiny)
 
 
 def _computes(op: Operation) -> Operation | None:

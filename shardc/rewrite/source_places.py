@@ -9,6 +9,9 @@ shardc.diagnostics.place writes them,
 
 and there only the name of a Python file stands, and none of others: lines are ranked among those that such a
 text cannot tell apart. Where a text of the user's may look like one, lines are what they are.
+
+The program's own file, the only one that is not of Python, may have another name next time: another word
+stands for it, unless a text has its name.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ Where = Callable[[Location], Location]
 Text = str | list[Any]
 """A text, or its parts, of which each second one is the name of files and the rank of a line."""
 
+OWN = "<program>"
+"""What stands for the program's own file."""
+
 _PYTHON = r"[^\s/\\:]+\.py"
 _SAID = re.compile(rf"\bin (?:line (\d+)|({_PYTHON}):(\d+))")
 _MAY_SAY = re.compile(rb"\blines? \d|\.py:\d")
@@ -44,10 +50,11 @@ def says_line(kept: bytes) -> bool:
 
 class SourcePlaces(Struct):
     """The lines of files of a name that are named, and the columns of each line, all in order. Without
-    `lines` these don't move."""
+    `lines` these don't move. own: the program's own file, for which OWN stands; None where its name stays."""
 
     columns: Mapping[tuple[str | None, int], list[int]]
     lines: Mapping[str, list[int]] | None = None
+    own: str | None = None
 
     @staticmethod
     def of(ops: Iterable[Operation]) -> SourcePlaces:
@@ -73,11 +80,21 @@ class SourcePlaces(Struct):
         for file, line in columns:
             if file:
                 lines.setdefault(_name(file), set()).add(line)
-        return SourcePlaces(columns, {name: sorted(held) for name, held in lines.items()})
+        others = [file for file in files if file and not _name(file)]
+        own = others[0] if len(others) == 1 and others[0] != OWN else None
+        return SourcePlaces(columns, {name: sorted(held) for name, held in lines.items()}, own)
 
     def fixed(self) -> SourcePlaces:
-        """The same, of which lines don't move."""
+        """The same, of which lines don't move and the file keeps its name."""
         return SourcePlaces(self.columns)
+
+    def are_said(self, kept: bytes) -> bool:
+        """Whether a text in what is to be kept may say a line that moves, or the file that has another name
+        next time."""
+        if self.lines is None:
+            return False
+        name = PurePath(self.own or "").name.encode("utf-8", "surrogatepass")
+        return says_line(kept) or (name != b"" and name in kept)
 
     def every(self) -> Iterator[Location]:
         """All of them, without names."""
@@ -90,14 +107,16 @@ class SourcePlaces(Struct):
         col = _rank(self.columns[loc.file, loc.line], loc.col)
         if self.lines is None:
             return structs.replace(loc, col=col)
-        return structs.replace(loc, line=_rank(self.lines[_name(loc.file)], loc.line), col=col)
+        file, line = OWN if loc.file == self.own else loc.file, _rank(self.lines[_name(loc.file)], loc.line)
+        return structs.replace(loc, file=file, line=line, col=col)
 
     def place(self, loc: Location) -> Location:
         """The place with these ranks. LookupError if there is none."""
         if not loc.file:
             return loc
-        line = loc.line if self.lines is None else self.lines[_name(loc.file)][loc.line]
-        return structs.replace(loc, line=line, col=self.columns[loc.file, line][loc.col])
+        file = self.own if loc.file == OWN and self.own else loc.file
+        line = loc.line if self.lines is None else self.lines[_name(file)][loc.line]
+        return structs.replace(loc, file=file, line=line, col=self.columns[file, line][loc.col])
 
     def ranked(self, text: str) -> Text:
         """A text with ranks for the lines that it says. LookupError if the program has one of them not."""
@@ -123,13 +142,13 @@ class SourcePlaces(Struct):
 
     def written(self) -> list[Any]:
         """As what can be kept."""
-        return [[(file, line, held) for (file, line), held in self.columns.items()], self.lines]
+        return [[(file, line, held) for (file, line), held in self.columns.items()], self.lines, self.own]
 
     @staticmethod
     def read(kept: Sequence[Any]) -> SourcePlaces:
         """What was written."""
-        columns, lines = kept
-        return SourcePlaces({(file, line): held for file, line, held in columns}, lines)
+        columns, lines, own = kept
+        return SourcePlaces({(file, line): held for file, line, held in columns}, lines, own)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from shardc.graph.types import DTYPES, identity
+from shardc.graph.types import identity, name_of
 from shardc.layout import KINDS
 from shardc.runtime.collectives import Array, split
 from shardc.runtime.groups import MeshGroups, Names
@@ -27,7 +27,6 @@ from shardc.runtime.mesh import Axes, names_of
 from shardc.runtime.ragged import ragged_all_to_all
 
 _HERE = str(Path(__file__).parent) + os.sep
-_SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 
 class Call(Struct, frozen=True):
@@ -179,12 +178,12 @@ def neutral(kind: str, dtype: np.dtype[Any]) -> np.generic:
     """The element of `dtype` that changes nothing in a sum, max or min."""
     if kind not in KINDS:
         raise ValueError(f"{kind} is no kind of partial result; the kinds are {', '.join(KINDS)}")
-    return identity(kind, _SHORT[dtype])
+    return identity(kind, name_of(dtype) or str(dtype))
 
 
 def type_text(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
     """f32[2, 8]."""
-    return f"{_SHORT.get(dtype, str(dtype))}[{', '.join(map(str, shape))}]"
+    return f"{name_of(dtype) or dtype}[{', '.join(map(str, shape))}]"
 
 
 def _dimension(kind: str, dim: int, rank: int) -> int:

@@ -7,10 +7,9 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from ml_dtypes import iinfo
 from numpy.typing import NDArray
 
-from shardc.graph.types import FOUR_BITS
+from shardc.layout.limits import iinfo
 
 Array = NDArray[Any]
 Body = Callable[..., list[Array]]
@@ -22,12 +21,12 @@ quiet = np.errstate(all="ignore")
 
 def is_narrow(dtype: np.dtype[Any]) -> bool:
     """Whether it is a float of 16 or 8 bits; those of ml_dtypes are of kind V."""
-    return dtype.kind in "fV" and dtype.itemsize < 4 and dtype not in _FOUR_BITS
+    return dtype.kind in "fV" and dtype.itemsize < 4 and not has_four_bits(dtype)
 
 
 def is_whole(dtype: np.dtype[Any]) -> bool:
     """Whether it is of integers or truth values; integers of 4 bits are of kind V."""
-    return dtype.kind in "iub" or dtype in _FOUR_BITS
+    return dtype.kind in "iub" or has_four_bits(dtype)
 
 
 def integer_ends(dtype: np.dtype[Any]) -> tuple[int, int]:
@@ -38,10 +37,7 @@ def integer_ends(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 def has_four_bits(dtype: np.dtype[Any]) -> bool:
     """Whether it is of integers of 4 bits, each of which has a byte of its own."""
-    return dtype in _FOUR_BITS
-
-
-_FOUR_BITS = frozenset(dtype for _, dtype in FOUR_BITS.values())
+    return dtype.isbuiltin != 1 and dtype.name in ("int4", "uint4")
 
 
 def is_float(array: Array) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from ml_dtypes import iinfo
 
 from shardc.graph.attrs import Dense
+from shardc.layout.limits import iinfo
 from shardc.semantics.arrays import Array, has_four_bits
 
 

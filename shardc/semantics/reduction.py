@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shardc.graph.types import DTYPES
+from shardc.graph.types import name_of
 from shardc.semantics.arrays import Array, Body, quiet, widen
 
 UFUNCS: dict[str, np.ufunc] = {
@@ -23,12 +23,13 @@ UFUNCS: dict[str, np.ufunc] = {
     "bitor": np.bitwise_or,
 }
 
-_NAMES = {numpy: name for name, (_, numpy) in DTYPES.items()}
-
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """The short name of a NumPy type: float32 -> f32."""
-    return _NAMES[dtype]
+    """The short name of a NumPy type: float32 -> f32. KeyError if it has none."""
+    name = name_of(dtype)
+    if name is None:
+        raise KeyError(dtype)
+    return name
 
 
 @quiet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shardc.graph.attrs import Dense
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph.types import TensorType, name_of
 from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, of
 from shardc.ops.elementwise.types import check_class
 from shardc.ops.meanings import kernel
@@ -20,10 +20,8 @@ def _constant(op: UntypedOp) -> Types:
     """The type of the attribute `value`; the stated one for elements that NumPy has no type of."""
     op.arity(0)
     value = op.get("value", Dense)
-    names = [name for name, (_, numpy) in DTYPES.items() if numpy == value.data.dtype]
-    if not names:
-        return (op.stated(),)
-    return (TensorType(value.shape, names[0]),)
+    name = name_of(value.data.dtype)
+    return (op.stated() if name is None else TensorType(value.shape, name),)
 
 
 def _iota(op: UntypedOp) -> Types:

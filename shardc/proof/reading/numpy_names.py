@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shardc.graph import DotDims, GatherDims, identity, is_integer
-from shardc.graph.types import DTYPES, TensorType, is_complex, is_inexact
+from shardc.graph.types import DTYPES, NUMPY, TensorType, is_complex, is_inexact
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof.reading.fourier_names import FourierNames
 from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of
@@ -82,8 +82,8 @@ class NumpyNames:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.fft = FourierNames(recorder)
-        for name, (_, dtype) in DTYPES.items():
-            setattr(self, {"bool": "bool_"}.get(dtype.name, dtype.name), DType(recorder, name))
+        for name, numpy in NUMPY.items():
+            setattr(self, numpy, DType(recorder, name))
 
     def __getattr__(self, name: str) -> Callable[..., Recorded]:
         if name in UNARY or name in BINARY:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from shardc.graph import DTYPES, ConvDims, DotDims, GatherDims, Graph, ScatterDims, is_builtin, walk
+from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, is_builtin, walk
 from shardc.graph.trees import Interface, arguments_of, flattened
+from shardc.graph.types import NUMPY
 from shardc.layout import LayoutError
 from shardc.ops import ShapeError, hlo
 from shardc.proof.reading.control import as_calls, calls
@@ -68,7 +69,7 @@ def read_functions(
         "np": NumpyNames(recorder),
         "ops": KernelNames(recorder),
         "ml_dtypes": SimpleNamespace(
-            **{kind.name: DType(recorder, name) for name, (_, kind) in DTYPES.items() if not is_builtin(name)}
+            **{numpy: DType(recorder, name) for name, numpy in NUMPY.items() if not is_builtin(name)}
         ),
         "base64": base64,
         **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},

@@ -14,14 +14,12 @@ import numpy as np
 
 from shardc.analysis.build import GraphBuilder
 from shardc.graph import Dense, TensorType, is_integer
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, name_of
 from shardc.ops import OpDef, ShapeError, hlo
 from shardc.proof.reading.ranges import range_of
 from shardc.proof.values import Beyond, Refused, Unfit
 
 MOST_OPERATIONS = 1 << 15
-
-_SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 _REFUSED = (hlo.concatenate, hlo.dot_general, hlo.reshape, hlo.transpose)
 """Operations that NumPy has too and, on arrays of one dtype, refuses where they do not fit."""
@@ -29,7 +27,7 @@ _REFUSED = (hlo.concatenate, hlo.dot_general, hlo.reshape, hlo.transpose)
 
 def short(dtype: object) -> str:
     """f32, of a NumPy dtype. Raises Beyond where there is none."""
-    found = _SHORT.get(np.dtype(cast(Any, dtype)))
+    found = name_of(np.dtype(cast(Any, dtype)))
     if found is None:
         raise Beyond(f"arrays of {dtype}")
     return found

@@ -59,7 +59,7 @@ from shardc.rewrite.kept_module import (
     written,
     written_number,
 )
-from shardc.rewrite.source_places import SourcePlaces, says_line
+from shardc.rewrite.source_places import SourcePlaces
 
 _ELSEWHERE = ("function", "locations", "names", "numbers", "functions", "part")
 """What a folded module says of the whole one that only unfold-layers asks for."""
@@ -109,8 +109,7 @@ def _key(module: ModuleOp, places: SourcePlaces, *passes: str) -> Key | None:
     program = kept_operations.written(module.body.block.ops, placed_by(places.rank), _seen, back=False)
     said = [attributes_of(module, [FOLDED]), *map(kept_attributes.written, notes)]
     held = packed([said, titles(program)]), packed(program)
-    movable = places.lines is None or not any(map(says_line, held))
-    return ("folded", digest(*passes, *held)) if movable else None
+    return None if any(map(places.are_said, held)) else ("folded", digest(*passes, *held))
 
 
 def _rows(stack: DictionaryAttr) -> list[Any]:

@@ -116,6 +116,17 @@ def test_it_is_found(before: str, after: str, localized: list[object]) -> None:
     assert not localized
 
 
+@pytest.mark.parametrize("program", [LOOP, PADDED, LATE, STEP])
+@pytest.mark.usefixtures("folder")
+def test_it_is_found_in_a_file_of_another_name(program: str, localized: list[object]) -> None:
+    """Whose name warnings have."""
+    found = without_cache(program, Options(file="new.shard"))
+    text(program, Options(file="old.shard"))
+    localized.clear()
+    assert text(program, Options(file="new.shard")) == found
+    assert not localized
+
+
 @pytest.mark.parametrize(
     ("before", "after", "options"),
     [

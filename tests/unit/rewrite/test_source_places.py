@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from shardc.diagnostics import Location, place, register_source
 from shardc.rewrite.source_places import SourcePlaces, says_line
@@ -66,6 +67,23 @@ def test_lines_that_a_text_does_not_tell_do_not_move(odd: Location) -> None:
     assert places.rank(BEFORE[1]) == Location("a/model.py", 12, 1)
     text = "add in model.py:12"
     assert places.told(places.ranked(text)) == text
+
+
+def test_the_programs_file_may_have_another_name() -> None:
+    now = [replace(loc, file="new.mlir") if loc.file == "prog.mlir" else loc for loc in BEFORE]
+    then, places = SourcePlaces.among(BEFORE), SourcePlaces.among(now)
+    for old, new in zip(BEFORE, now, strict=True):
+        assert then.rank(old) == places.rank(new)
+        assert places.place(then.rank(old)) == new
+        assert then.fixed().rank(old).file == old.file
+    assert then.are_said(b"as /tmp/prog.mlir has it")
+    assert not then.are_said(b"as /tmp/new.mlir has it")
+    assert not then.fixed().are_said(b"as /tmp/prog.mlir has it")
+
+
+def test_of_two_files_each_keeps_its_name() -> None:
+    places = SourcePlaces.among([*BEFORE, Location("other.mlir", 3, 7)])
+    assert places.rank(BEFORE[4]).file == "prog.mlir"
 
 
 def test_lines_with_titles_do_not_move() -> None:

@@ -15,8 +15,8 @@ WIDTHS = ("i8", "u8", "i16", "i32", "f32")
 
 def every(dtype):
     """All values of a dtype."""
-    least, most = integer_ends(FOUR_BITS[dtype][1])
-    return np.arange(least, most + 1).astype(FOUR_BITS[dtype][1])
+    least, most = integer_ends(DTYPES[dtype][1])
+    return np.arange(least, most + 1).astype(DTYPES[dtype][1])
 
 
 @pytest.mark.parametrize("dtype", FOUR_BITS)
@@ -28,7 +28,7 @@ def test_all_values_into_every_dtype(check, dtype):
 @pytest.mark.parametrize("dtype", FOUR_BITS)
 def test_other_dtypes_into_it(check, dtype):
     """Floats lose their fraction and stop at the ends, integers lose their upper bits."""
-    kind = FOUR_BITS[dtype][1]
+    kind = DTYPES[dtype][1]
     numbers = np.concatenate([np.arange(-20, 20, 0.25), [np.inf, -np.inf, np.nan, -0.0, 3e38]])
     floats = [numbers.astype(DTYPES[source][1]) for source in ("f32", "bf16", "f16")]
     whole = [np.arange(-128, 128).astype(DTYPES[source][1]) for source in ("i32", "i8", "u8", "bool")]
@@ -38,7 +38,7 @@ def test_other_dtypes_into_it(check, dtype):
 @pytest.mark.parametrize("wide", WIDTHS)
 @pytest.mark.parametrize("dtype", FOUR_BITS)
 def test_bits_as_another_dtype_and_back(check, dtype, wide):
-    kind, other = FOUR_BITS[dtype][1], DTYPES[wide][1]
+    kind, other = DTYPES[dtype][1], DTYPES[wide][1]
     numbers = np.random.default_rng(0).integers(0, 64, (3, 5)).astype(other)
     parts = bits_of(wide) // bits_of(dtype)
     rows = np.random.default_rng(1).integers(-8, 8, (4, parts)).astype(kind)
@@ -49,7 +49,7 @@ def test_bits_as_another_dtype_and_back(check, dtype, wide):
 
 @pytest.mark.parametrize("dtype", FOUR_BITS)
 def test_what_moves_and_chooses(check, dtype):
-    rows = np.random.default_rng(0).integers(-8, 8, (6, 5)).astype(FOUR_BITS[dtype][1])
+    rows = np.random.default_rng(0).integers(-8, 8, (6, 5)).astype(DTYPES[dtype][1])
 
     def moved(x):
         places = jnp.array([[0], [4], [5]])

@@ -17,7 +17,7 @@ TARGETS = [kind for _, kind in DTYPES.values() if kind.kind != "c" and kind.item
 
 def every(dtype):
     """All 256 values."""
-    return np.arange(256, dtype=np.uint8).view(FP8[dtype][1])
+    return np.arange(256, dtype=np.uint8).view(DTYPES[dtype][1])
 
 
 def pairs(dtype):
@@ -56,15 +56,15 @@ def test_other_dtypes_into_it(check, dtype):
     exact = np.concatenate([values, ties, [np.inf, -np.inf, np.nan, 0.0, -0.0, 2 * values[-1], 3e38]])
     sizes = rng.standard_normal(5000) * np.exp2(rng.uniform(-30, 30, 5000))
     numbers = np.concatenate([exact, sizes])
-    same(check, lambda x: lax.convert_element_type(x, FP8[dtype][1]), np.concatenate([exact, sizes]))
+    same(check, lambda x: lax.convert_element_type(x, DTYPES[dtype][1]), np.concatenate([exact, sizes]))
     arrays = [numbers.astype(DTYPES[source][1]) for source in ("f32", "f16", "bf16")]
     with np.errstate(all="ignore"):
         arrays += [np.nextafter(x, x.dtype.type(end)) for x in arrays for end in (np.inf, -np.inf)]
     least = np.finfo(np.float32).smallest_normal
     arrays = [x[(x == 0) | ~(abs(x.astype(np.float64)) < least)] for x in arrays]
-    same(check, lambda *xs: [lax.convert_element_type(x, FP8[dtype][1]) for x in xs], *arrays)
+    same(check, lambda *xs: [lax.convert_element_type(x, DTYPES[dtype][1]) for x in xs], *arrays)
     whole = [np.arange(-400, 3000).astype(DTYPES[source][1]) for source in ("i32", "i8", "u8", "bool")]
-    same(check, lambda *xs: [lax.convert_element_type(x, FP8[dtype][1]) for x in xs], *whole)
+    same(check, lambda *xs: [lax.convert_element_type(x, DTYPES[dtype][1]) for x in xs], *whole)
 
 
 @pytest.mark.parametrize("dtype", SIGNED)
@@ -105,8 +105,8 @@ def test_reduced_precision(check, dtype):
 @pytest.mark.parametrize("dtype", SIGNED)
 def test_products_with_a_preferred_dtype(check, dtype):
     rng = np.random.default_rng(0)
-    a = rng.standard_normal((6, 40)).astype(FP8[dtype][1])
-    b = rng.standard_normal((40, 5)).astype(FP8["f8e5m2" if dtype == "f8e4m3fn" else dtype][1])
+    a = rng.standard_normal((6, 40)).astype(DTYPES[dtype][1])
+    b = rng.standard_normal((40, 5)).astype(DTYPES["f8e5m2" if dtype == "f8e4m3fn" else dtype][1])
     check(lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.float32), a, b)
     check(lambda x: lax.dot(x, x.T, preferred_element_type=jnp.bfloat16), a)
     check(lambda x: jnp.dot(x, x.T), a)

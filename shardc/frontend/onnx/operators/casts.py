@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
-
-from ml_dtypes import finfo
 
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.node import Lower, Node
@@ -13,6 +10,7 @@ from shardc.frontend.onnx.operators.maths import add, calc, choose, compare
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import FOUR_BITS, FP8, TensorType, bits_of, is_float
+from shardc.layout.limits import finfo
 from shardc.ops import hlo
 from shardc.semantics.arrays import integer_ends
 
@@ -27,7 +25,7 @@ def cast_to(e: Emitter, x: Tensor, dtype: str) -> Tensor:
 def saturated(e: Emitter, x: Tensor, dtype: str) -> Tensor:
     """x as a float of 8 bits: what is too large is the largest there is."""
     wide = x if is_float(x.dtype) and x.dtype not in FP8 else e.cast(x, "f32")
-    most = float(cast(Any, finfo(TensorType((), dtype).numpy)).max)
+    most = float(finfo(TensorType((), dtype).numpy).max)
     return e.cast(calc(e, hlo.minimum, calc(e, hlo.maximum, wide, -most), most), dtype)
 
 

@@ -12,7 +12,7 @@ from shardc.frontend.text.builtins.elementwise import comparison, where
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Operand, Tensor
 from shardc.graph.attrs import Dense
-from shardc.graph.types import DTYPES, TensorType, is_float
+from shardc.graph.types import DTYPES, TensorType, is_float, name_of
 from shardc.ops import hlo
 from shardc.ops.definition import OpDef
 
@@ -65,7 +65,7 @@ def _tensor(e: Emitter, operand: Operand, dtype: str) -> Tensor:
 
 def literal(e: Emitter, array: Array) -> Tensor:
     """A constant of the program; a splat where all elements are the same."""
-    dtype = next((name for name, (_, numpy) in DTYPES.items() if numpy == array.dtype), None)
+    dtype = name_of(array.dtype)
     if dtype is None:
         raise Invalid(f"a constant of {array.dtype}")
     type = TensorType(tuple(array.shape), dtype)
