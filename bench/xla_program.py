@@ -78,7 +78,7 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
             turns = times.get(group[0].id, 0)
             wanted = [_wanted(graph, region, node, mesh) for node in group]
             sent, copied = _seconds(graph, group[0], wanted, stages)
-            total += turns * round(1e9 * sent)  # as the report does
+            total += round(1e9 * turns * sent)  # as the report does
             work += turns * copied
             count += turns
     return Priced(round(1e9 * work) + total, count)

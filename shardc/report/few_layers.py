@@ -166,9 +166,10 @@ class _Sums:
                     some[0],
                     bytes=sum(each.bytes for each in some),
                     operand_bytes=sum(each.operand_bytes for each in some),
+                    times=many * trips,
                 )
                 assert self.program.mesh is not None
-                self._spend(one.over, many * trips * timed(machine, self.program.mesh.mesh, one).once_ns)
+                self._spend(one.over, timed(machine, self.program.mesh.mesh, one).total_ns)
 
     def _whole(self, nodes: Sequence[Node], sizes: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """What are one in the whole program, of so many bytes each, where these nodes are so here."""

@@ -18,7 +18,7 @@ from shardc.layout import Mesh
 from shardc.ops import Trait, has, op_of
 from shardc.planning.machines import Machine, link_of, seconds
 from shardc.planning.program.costs.fusion import traffic
-from shardc.planning.program.costs.rates import OpWork, op_work
+from shardc.planning.program.costs.work import OpWork, op_work
 from shardc.report.executions import Executions, Run, WrittenOut
 from shardc.report.traffic import Collective
 from shardc.report.work import operations
@@ -96,8 +96,8 @@ def estimate(
 def timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTime:
     """What a collective takes on a machine."""
     link = link_of(machine, mesh, collective.over)
-    once = round(BILLION * seconds(machine, link, mesh, collective))
-    return CollectiveTime(link.name, once, once * collective.times)
+    once = BILLION * seconds(machine, link, mesh, collective)
+    return CollectiveTime(link.name, round(once), round(once * collective.times))
 
 
 def work_ns(machine: Machine, done: Iterable[tuple[Run, OpWork]]) -> int:

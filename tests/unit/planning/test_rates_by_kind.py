@@ -12,7 +12,7 @@ from shardc.ops import find
 from shardc.ops.definition import Rate
 from shardc.planning.machines import Machine, load
 from shardc.planning.program.costs.fusion import Traffic
-from shardc.planning.program.costs.rates import op_work
+from shardc.planning.program.costs.work import op_work
 
 ROWS = TensorType((4, 1000), "f32")
 ONE = TensorType((), "f32")

@@ -1,34 +1,28 @@
 """What operations and changes of layout take on a machine, in ticks: whole numbers, which add up exactly.
 
 A tick is a femtosecond. Where work is free (the machine `bytes`) it is the time of one byte on the link, so
-that times are bytes there. The time of an operation on one device is that of its arithmetic, at the rate for
-its dtype if it is a product and at the rate that its definition names if not (ops/definition.py), plus that
-of what it reads and writes (fusion.py), and more where it reads across the order in which elements lie.
-Planning counts what an operation takes beyond an even share of its work on every device: the *repeated* work.
-The shares are the same in all plans.
+that times are bytes there. Of operations (work.py) planning counts what they take beyond an even share of
+their work on every device: the *repeated* work. The shares are the same in all plans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from math import inf, prod
+from math import inf
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import replace
 
 from shardc.analysis.phases import Phase
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType, is_narrow
 from shardc.layout import Axis, Mesh, Sharding, size_of
-from shardc.ops import Trait, find, has
-from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine, Stages, link_of
 from shardc.planning.program.costs.chart import Exactly
 from shardc.planning.program.costs.copying import START, Copying
 from shardc.planning.program.costs.exchanges import Exchanges, Least
-from shardc.planning.program.costs.fusion import Traffic, moved
+from shardc.planning.program.costs.fusion import Traffic
+from shardc.planning.program.costs.work import OpWork, block_bytes, op_work
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.planner import least
 from shardc.planning.reshard.steps import FREE
@@ -36,79 +30,7 @@ from shardc.planning.solvers import Matrix
 
 FEMTO = 10**15
 ONCE = START  # femtoseconds: of equally quick plans, that in which fewer values are made to count once
-GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
-
-
-class OpWork(Struct, frozen=True, eq=False):
-    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses. `made`:
-    operands that are made from constants for it alone, and the seconds that all of each takes.
-
-    Equal operations may share it.
-    """
-
-    op: Op
-    work: Work
-    operations: int
-    rate: str
-    traffic: Traffic
-    made: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def only_reads(self) -> bool:
-        """Whether it brings others what they take in another order, and computes nothing."""
-        return self.traffic.fused and not self.operations
-
-    def seconds(self, machine: Machine) -> float:
-        """On one device."""
-        return self._seconds(machine, self.op, self.operations) + sum(took for _, took in self.made)
-
-    def seconds_of(self, machine: Machine, choice: Choice) -> float:
-        """Of one device's part, on its blocks. Of what is made for it a device makes its block."""
-        types, layouts, operations = self.op.operands, choice.operands, self.operations / float(choice.parts)
-        made = sum([took * _share(types[i], layouts[i]) for i, took in self.made])
-        if machine.fuses and self.work.moved is None and self.work.turned is in_order:
-            read = [block_bytes(types[i], layouts[i]) for i in self.traffic.reads]
-            written = [block_bytes(self.op.results[i], choice.results[i]) for i in self.traffic.writes]
-            return made + machine.work(operations, self.rate, sum(read) + sum(written))
-        op = replace(
-            self.op,
-            operands=tuple(map(_block, types, layouts)),
-            results=tuple(map(_block, self.op.results, choice.results)),
-        )
-        return made + self._seconds(machine, op, operations)
-
-    def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
-        read, written = moved(op, machine.fuses)
-        bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
-        bytes += 0 if machine.fuses else 2 * self.work.copied(op)
-        turned = self._turned(machine, op) if machine.turned < inf else 0
-        return machine.work(operations, self.rate, bytes, turned)
-
-    def _turned(self, machine: Machine, op: Op) -> int:
-        """Bytes that are read across their order. Where nothing is fused, products copy what they take into
-        the order that they want, at the rate that they have."""
-        lying = self.traffic.lying or as_written(op)
-        if machine.fuses:
-            return self.work.turned(op, lying)
-        own = 0 if has(op.name, Trait.PRODUCT) else self.work.turned(op, lying)
-        return own + self.work.strided(op, lying)
-
-
-def op_work(
-    op: Op, traffic: Traffic, machine: Machine, made: tuple[tuple[int, float], ...] = ()
-) -> OpWork | None:
-    """The work of an operation of a program, of all devices or of one, with what is made for it; None if
-    nobody defines it."""
-    definition = find(op.name)
-    if definition is None:
-        return None
-    rate: str = definition.work.rate(op)
-    if has(op.name, Trait.PRODUCT) and (rate == Rate.OTHER or rate not in machine.flops):
-        rate = op.operands[0].dtype
-    operations = definition.work.operations(op)
-    if rate in machine.flops:
-        operations += definition.work.timed(op)
-    return OpWork(op, definition.work, operations, rate, traffic, made)
+GRAIN = 10**6  # femtoseconds: work that is repeated for less, in all its runs, is not counted
 
 
 class Rates(Copying):
@@ -178,9 +100,11 @@ class Rates(Copying):
             return self.byte * choice.moved + START * choice.collectives
         return sum(START + self.exchanges.of_form(each) for each in choice.exchanges)
 
-    def work_of(self, op: Op, traffic: Traffic, made: tuple[tuple[int, float], ...] = ()) -> OpWork | None:
+    def work_of(
+        self, op: Op, traffic: Traffic, made: tuple[tuple[int, float], ...], runs: int
+    ) -> OpWork | None:
         """What an operation takes, with what is made for it; None where that is nothing in any layout."""
-        return None if self.free else op_work(op, traffic, self.machine, made)
+        return None if self.free else op_work(op, traffic, self.machine, made, runs)
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
@@ -194,7 +118,7 @@ class Rates(Copying):
         parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
         _, alone, repeated = self._weighed(work, choice)
         twice = alone * max(0.0, 1 - parts / self.mesh.size)
-        return max(0, repeated - _counted(self.tick * twice))
+        return max(0, repeated - _counted(self.tick * twice, work.runs))
 
     def alone(self, work: OpWork, choice: Choice) -> int:
         """Ticks of one run on one device."""
@@ -207,7 +131,7 @@ class Rates(Copying):
             if work not in self._even:
                 self._even[work] = work.seconds(self.machine) / self.mesh.size
             alone = work.seconds_of(self.machine, choice)
-            ticks = _counted(self.tick * (alone - self._even[work]))
+            ticks = _counted(self.tick * (alone - self._even[work]), work.runs)
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
@@ -275,28 +199,13 @@ class Rates(Copying):
         return self.byte or self.tick / max(rates), self.tick * latency + START
 
 
-def _counted(ticks: float) -> int:
-    """Whole grains."""
-    return max(0, int(ticks / GRAIN + 1e-6)) * GRAIN
+def _counted(ticks: float, runs: int = 1) -> int:
+    """Whole grains, of what runs so often, where a collective's start counts as well."""
+    grain = max(START, GRAIN // runs)
+    return max(0, int(ticks / grain + 1e-6)) * grain
 
 
 @lru_cache(maxsize=65536)
 def _different(layout: Sharding) -> int:
     """How many devices hold different things."""
     return size_of((*(axis for dim in layout.dims for axis in dim.axes), *layout.unreduced))
-
-
-@lru_cache(maxsize=65536)
-def block_bytes(type: TensorType, layout: Sharding) -> int:
-    """Bytes of a device's block."""
-    return type.numpy.itemsize * prod(layout.local_shape(type.shape))
-
-
-def _share(type: TensorType, layout: Sharding) -> float:
-    """A device's block, as a part of all."""
-    return prod(layout.local_shape(type.shape)) / max(1, type.size)
-
-
-def _block(type: TensorType, layout: Sharding) -> TensorType:
-    """The type of a device's block."""
-    return type.with_shape(layout.local_shape(type.shape))

@@ -21,7 +21,8 @@ from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
 from shardc.planning.program.costs.fusion import traffic
-from shardc.planning.program.costs.rates import OpWork, Rates
+from shardc.planning.program.costs.rates import Rates
+from shardc.planning.program.costs.work import OpWork
 from shardc.planning.program.problem.begun import contexts_of
 from shardc.planning.program.problem.candidates import build, made, results_first, wishes
 from shardc.planning.program.problem.changes import change
@@ -117,7 +118,7 @@ def count_work(problem: Problem) -> None:
             continue
         trips = max(1, variable.trips)
         made = tuple((i, seconds[v] / trips) for i, v in enumerate(node.operands) if v in seconds)
-        key = variable.op.key(), found[node.id], made
+        key = variable.op.key(), found[node.id], made, trips
         if key not in known:
             known[key] = problem.rates.work_of(variable.op, *key[1:])
         work = known[key]

@@ -16,7 +16,7 @@ from shardc.forms.choice import Choice, Ways
 from shardc.graph import Node, Op, Region
 from shardc.layout import Sharding
 from shardc.ops.rule import FactorRule
-from shardc.planning.program.costs.rates import OpWork
+from shardc.planning.program.costs.work import OpWork
 from shardc.planning.program.problem.wanted import Wanted
 
 Total = tuple[int, int, int, int, int, int]
