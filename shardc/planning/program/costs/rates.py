@@ -30,7 +30,8 @@ from shardc.planning.solvers import Matrix
 
 FEMTO = 10**15
 ONCE = START  # femtoseconds: of equally quick plans, that in which fewer values are made to count once
-GRAIN = 10**6  # femtoseconds: work that is repeated for less, in all its runs, is not counted
+GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
+TURNS = 16  # of a loop: in more the grains of all take as long as in so many
 
 
 class Rates(Copying):
@@ -101,10 +102,10 @@ class Rates(Copying):
         return sum(START + self.exchanges.of_form(each) for each in choice.exchanges)
 
     def work_of(
-        self, op: Op, traffic: Traffic, made: tuple[tuple[int, float], ...], runs: int
+        self, op: Op, traffic: Traffic, made: tuple[tuple[int, float], ...], turns: int
     ) -> OpWork | None:
         """What an operation takes, with what is made for it; None where that is nothing in any layout."""
-        return None if self.free else op_work(op, traffic, self.machine, made, runs)
+        return None if self.free else op_work(op, traffic, self.machine, made, turns)
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
@@ -118,7 +119,7 @@ class Rates(Copying):
         parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
         _, alone, repeated = self._weighed(work, choice)
         twice = alone * max(0.0, 1 - parts / self.mesh.size)
-        return max(0, repeated - _counted(self.tick * twice, work.runs))
+        return max(0, repeated - _counted(self.tick * twice, work.turns))
 
     def alone(self, work: OpWork, choice: Choice) -> int:
         """Ticks of one run on one device."""
@@ -131,7 +132,7 @@ class Rates(Copying):
             if work not in self._even:
                 self._even[work] = work.seconds(self.machine) / self.mesh.size
             alone = work.seconds_of(self.machine, choice)
-            ticks = _counted(self.tick * (alone - self._even[work]), work.runs)
+            ticks = _counted(self.tick * (alone - self._even[work]), work.turns)
             known = self._works[work, id(choice)] = choice, alone, ticks
         return known
 
@@ -199,9 +200,9 @@ class Rates(Copying):
         return self.byte or self.tick / max(rates), self.tick * latency + START
 
 
-def _counted(ticks: float, runs: int = 1) -> int:
-    """Whole grains, of what runs so often, where a collective's start counts as well."""
-    grain = max(START, GRAIN // runs)
+def _counted(ticks: float, turns: int = 1) -> int:
+    """Whole grains, of what loops run so often; no shorter ones than a collective's start."""
+    grain = max(START, GRAIN * TURNS // max(TURNS, turns))
     return max(0, int(ticks / grain + 1e-6)) * grain
 
 

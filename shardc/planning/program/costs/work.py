@@ -24,8 +24,8 @@ from shardc.planning.program.costs.fusion import Traffic, moved
 
 class OpWork(Struct, frozen=True, eq=False):
     """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses. `made`:
-    operands that are made from constants for it alone, and the seconds that all of each takes. `runs`: how
-    often a program runs it.
+    operands that are made from constants for it alone, and the seconds that all of each takes. `turns`:
+    how often loops run it.
 
     Equal operations may share it.
     """
@@ -36,7 +36,7 @@ class OpWork(Struct, frozen=True, eq=False):
     rate: str
     traffic: Traffic
     made: tuple[tuple[int, float], ...] = ()
-    runs: int = 1
+    turns: int = 1
 
     @property
     def only_reads(self) -> bool:
@@ -80,10 +80,10 @@ class OpWork(Struct, frozen=True, eq=False):
 
 
 def op_work(
-    op: Op, traffic: Traffic, machine: Machine, made: tuple[tuple[int, float], ...] = (), runs: int = 1
+    op: Op, traffic: Traffic, machine: Machine, made: tuple[tuple[int, float], ...] = (), turns: int = 1
 ) -> OpWork | None:
-    """The work of an operation of a program, of all devices or of one, with what is made for it, which runs
-    so often; None if nobody defines it."""
+    """The work of an operation of a program, of all devices or of one, with what is made for it, which
+    loops run so often; None if nobody defines it."""
     definition = find(op.name)
     if definition is None:
         return None
@@ -93,7 +93,7 @@ def op_work(
     operations = definition.work.operations(op)
     if rate in machine.flops:
         operations += definition.work.timed(op)
-    return OpWork(op, definition.work, operations, rate, traffic, made, runs)
+    return OpWork(op, definition.work, operations, rate, traffic, made, turns)
 
 
 @lru_cache(maxsize=65536)

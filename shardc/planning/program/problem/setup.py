@@ -112,13 +112,14 @@ def count_work(problem: Problem) -> None:
     found = traffic(program, users, problem.rates.machine.fuses)
     known: dict[object, OpWork | None] = {}
     seconds = dict[int, float]()  # of what is made for one alone, in all its runs
+    turns = _turns(problem)
     for variable in problem.variables:
         node, free = variable.node, problem.free.issuperset(variable.node.results)
         if variable.fixed and not free:
             continue
         trips = max(1, variable.trips)
         made = tuple((i, seconds[v] / trips) for i, v in enumerate(node.operands) if v in seconds)
-        key = variable.op.key(), found[node.id], made, trips
+        key = variable.op.key(), found[node.id], made, turns.get(id(variable.region), 1)
         if key not in known:
             known[key] = problem.rates.work_of(variable.op, *key[1:])
         work = known[key]
@@ -129,6 +130,18 @@ def count_work(problem: Problem) -> None:
         variable.work = work
         if found[node.id].fused and not problem.rates.free:
             problem.fused.update(node.results)
+
+
+def _turns(problem: Problem) -> dict[int, int]:
+    """How often loops run their regions, by the ids of these."""
+    holders, turns = dict[int, Variable](), dict[int, int]()
+    for variable in problem.variables:
+        holders.update((id(region), variable) for region in variable.node.regions)
+        holder = holders.get(id(variable.region))
+        if holder is not None:
+            around = turns.get(id(holder.region), 1)
+            turns.setdefault(id(variable.region), around * max(1, variable.trips) // max(1, holder.trips))
+    return turns
 
 
 def _region(
