@@ -39,8 +39,8 @@ FEW = 4
 LAYOUTS, DIFFERENT = 4_000, 100
 """Of more atoms: five of one size have 3,552 layouts in two dimensions, and 15 that differ."""
 
-MANY = 1 << 13
-"""Places of atoms, in no order, beyond which paths are not looked for: those of FEW in seven dimensions."""
+MANY = 1 << 12
+"""Places of atoms, in no order, beyond which paths are not looked for: those of FEW in six dimensions."""
 
 
 class Part(NamedTuple):

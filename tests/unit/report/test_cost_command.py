@@ -57,7 +57,7 @@ def test_repeated_work_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     command = [str(file), "--cost", "--tries", "0", "--machine", "h100-infiniband"]
     assert main(command) == 0
     text = capsys.readouterr().out
-    assert "repeated: 1 us of work on H100 nodes on InfiniBand that annotations divide;\n" in text
+    assert "repeated: 1.22 us of work on H100 nodes on InfiniBand that annotations divide;\n" in text
     assert " by tanh in line 6, in 1 of 8 parts\n" in text
     assert main([*command, "--format", "json"]) == 0
     repeated = json.loads(capsys.readouterr().out)["repeated"]
