@@ -42,21 +42,22 @@ def axes_text(axes: list[Axis], mesh: Mesh) -> str:
 
 def warn_of_padding(problem: Problem) -> None:
     """Warn of every way in which blocks are uneven that no annotation of a .shard program states, once of one
-    place and some axes.
+    place.
 
     The reader of .shard programs has warned of those that are stated.
     """
     told = {place for place, loc in _uneven(problem, stated=True) if (loc.file or "").endswith(".shard")}
-    found: dict[tuple[Location, tuple[Axis, ...]], list[int]] = {}
+    found: dict[Location, list[tuple[int, tuple[Axis, ...]]]] = {}
     for (size, axes), loc in _uneven(problem, stated=False):
         if (size, axes) not in told:
             told.add((size, axes))
-            found.setdefault((loc.named(None), axes), []).append(size)
-    for (loc, axes), (size, *others) in found.items():
+            found.setdefault(loc.named(None), []).append((size, axes))
+    for loc, ((size, axes), *others) in found.items():
         parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
         block = -(-size // parts)
         places = block * parts
-        more = f"; sizes {', '.join(map(str, others))} there have padding, too" if others else ""
+        sizes = ", ".join(map(str, dict.fromkeys(other for other, _ in others if other != size)))
+        more = f"; sizes {sizes} there have padding, too" if sizes else ""
         warn(
             f"{names} ({parts} devices) does not divide a dimension of size {size}: "
             f"blocks have size {block}, and {places - size} of {places} places are padding{more}",
