@@ -48,6 +48,11 @@ def says_line(kept: bytes) -> bool:
     return _MAY_SAY.search(kept) is not None
 
 
+def _is_text(name: str) -> bool:
+    """Whether a name has whole characters alone, as those of files may not."""
+    return not any("\ud800" <= each <= "\udfff" for each in name)
+
+
 class SourcePlaces(Struct):
     """The lines of files of a name that are named, and the columns of each line, all in order. Without
     `lines` these don't move. own: the program's own file, for which OWN stands; None where its name stays."""
@@ -81,7 +86,7 @@ class SourcePlaces(Struct):
             if file:
                 lines.setdefault(_name(file), set()).add(line)
         others = [file for file in files if file and not _name(file)]
-        own = others[0] if len(others) == 1 and others[0] != OWN else None
+        own = others[0] if len(others) == 1 and others[0] != OWN and _is_text(others[0]) else None
         return SourcePlaces(columns, {name: sorted(held) for name, held in lines.items()}, own)
 
     def fixed(self) -> SourcePlaces:
