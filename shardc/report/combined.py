@@ -18,8 +18,7 @@ program is quickest, all combined:
 * JOINING: what a search finds from the quickest on, as if one more hardly took longer of those that become
   one before all products, or after them, in it or in the plan with divided tensors: they are sent anyway;
 * ENDS: of a small one, from the quickest on, as if four of a kind became one before all products, and after
-  them; not where the search came back to whole tensors, of which as many as can become one do, or where one
-  counted on what becomes one with divided tensors.
+  them; not where the search came back to whole tensors, of which as many as can become one do.
 
 What counts on latency that more collectives share is not looked for where little of the time is latency:
 JOINING, ENDS, and of a small program what becomes one with divided tensors. A larger program in which it is
@@ -113,7 +112,7 @@ def plans(
     if _waits(best) and best.spent:
         yield JOINING, (found := search.joining(best))
         best = _quicker(best, found)
-    if _waits(best) and divided.spent and not (large or back or search.shared):
+    if _waits(best) and divided.spent and not large and not back:
         yield ENDS, search.ends(axes, best)
 
 
@@ -124,8 +123,6 @@ class _Search(Struct):
     divided: Tried
     large: bool
     begun: list[Tried] = []
-    shared: bool = False
-    """Whether a small program counted on what becomes one with divided tensors."""
 
     def begun_at(self, plan: Tried, best: Tried) -> Iterator[Tried]:
         """Plans that begin at one and count on what became one there, as AGAIN has it; none from a plan where
@@ -139,7 +136,6 @@ class _Search(Struct):
         own, both = learn(plan.found), self._both(plan)
         yield self.trials.searched(own, plan)
         if both != own and _waits(plan):
-            self.shared = True
             yield self.trials.searched(both, plan)
 
     def _followed(self, plan: Tried, known: int) -> Iterator[Tried]:
