@@ -92,12 +92,9 @@ def without_latency(problem: Problem) -> int:
     for value in problem.values:
         needs = problem.needs(value)
         if needs:
-            type, phase, trips = problem.graph.type(value), problem.context(value).phase, problem.trips(value)
-            for source, _, way in problem.copies(value, needs):
-                at = source
-                for step in way.steps:
-                    took += trips * rates.step(type, at, step, phase)
-                    at = step.result
+            type, phase = problem.graph.type(value), problem.context(value).phase
+            sent = [rates.sent(type, copy, phase) for copy in problem.copies(value, needs)]
+            took += problem.trips(value) * sum(sent)
     return took
 
 

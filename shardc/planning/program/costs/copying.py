@@ -131,6 +131,15 @@ class Copying(ABC):
             known.trees[key] = cheapest(given, needs, known.way, known.cost)
         return known.trees[key]
 
+    def sent(self, type: TensorType, copy: MadeCopy, phase: Phase) -> int:
+        """Ticks of the steps of a copy, one after the other."""
+        at, _, plan = copy
+        ticks = 0
+        for step in plan.steps:
+            ticks += self.step(type, at, step, phase)
+            at = step.result
+        return ticks
+
     def _tensor(self, type: TensorType, context: Context, fused: bool) -> _Tensor:
         key = type, context, fused
         if key not in self._tensors:
@@ -191,9 +200,7 @@ class _Tensor:
             ticks = START * plan.cost.steps
             if self.fused and plan.cost.steps:
                 ticks += self.copying.cut(self.type, source, target)
-            for step in plan.steps:
-                ticks += self.copying.step(self.type, source, step, self.context.phase)
-                source = step.result
+            ticks += self.copying.sent(self.type, copy, self.context.phase)
             self._costs[key] = ticks, plan.cost.steps
         return self._costs[key]
 
